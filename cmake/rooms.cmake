@@ -1,0 +1,74 @@
+# How a room, a test and a program are declared. Each room is one library with explicit links, so
+# that a look in a forbidden direction does not link (tools/tidy also reads the includes).
+
+add_library(sluice_options INTERFACE)
+target_compile_features(sluice_options INTERFACE cxx_std_20)
+target_include_directories(sluice_options INTERFACE ${PROJECT_SOURCE_DIR}/include
+                                                    ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(sluice_options INTERFACE -Wall -Wextra -Wconversion -Wshadow)
+target_link_libraries(sluice_options INTERFACE tl::expected Threads::Threads)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(sluice_options INTERFACE -Wthread-safety)
+endif()
+if(SLUICE_WERROR)
+  target_compile_options(sluice_options INTERFACE -Werror)
+endif()
+if(SLUICE_MUTANTS)
+  target_compile_definitions(sluice_options INTERFACE SLUICE_MUTANTS)
+endif()
+if(SLUICE_SANITIZE)
+  target_compile_options(sluice_options INTERFACE -fsanitize=${SLUICE_SANITIZE}
+                                                  -fno-omit-frame-pointer
+                                                  -fno-sanitize-recover=all)
+  target_link_options(sluice_options INTERFACE -fsanitize=${SLUICE_SANITIZE})
+endif()
+if(SLUICE_FUZZ)
+  target_compile_options(sluice_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+find_program(SLUICE_MOLD mold)
+if(SLUICE_MOLD)
+  target_link_options(sluice_options INTERFACE -fuse-ld=mold)
+endif()
+
+# sluice_room(NAME SOURCES... LINKS targets...): the library sluice_NAME.
+function(sluice_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
+  add_library(sluice_${name} STATIC ${ROOM_SOURCES})
+  target_link_libraries(sluice_${name} PUBLIC sluice_options ${ROOM_LINKS}
+                                       PRIVATE ${ROOM_PRIVATE_LINKS})
+endfunction()
+
+# sluice_test(NAME SOURCES... LINKS targets... [SERIAL] [TIMEOUT s]): a gtest program whose cases
+# become ctest entries "NAME.Suite.case". SERIAL: runs alone, because it measures or saturates.
+# A room's own tests that may run together carry the label "fast" (./test --fast).
+function(sluice_test name)
+  if(NOT SLUICE_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(TEST "SERIAL" "TIMEOUT" "SOURCES;LINKS" ${ARGN})
+  if(NOT TEST_TIMEOUT)
+    set(TEST_TIMEOUT 300)
+  endif()
+  add_executable(${name} ${TEST_SOURCES})
+  target_link_libraries(${name} PRIVATE ${TEST_LINKS} sluice_test_support rapidcheck GTest::gtest
+                                        GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/test)
+  set(properties TIMEOUT ${TEST_TIMEOUT})
+  if(TEST_SERIAL)
+    list(APPEND properties RUN_SERIAL TRUE)
+  endif()
+  string(FIND "${CMAKE_CURRENT_SOURCE_DIR}/" "${PROJECT_SOURCE_DIR}/src/" in_a_room)
+  if(in_a_room EQUAL 0 AND NOT TEST_SERIAL)
+    list(APPEND properties LABELS fast)
+  endif()
+  gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
+                       PROPERTIES ${properties})
+  # Read by ctest after the cases are known: ./test --long means time limits of hours.
+  set(limits ${CMAKE_CURRENT_BINARY_DIR}/${name}_limits.cmake)
+  file(WRITE ${limits} "if(DEFINED ENV{SLUICE_LONG} AND ${name}_TESTS)
+  set_tests_properties(\${${name}_TESTS} PROPERTIES TIMEOUT 21600)
+endif()
+")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${limits})
+endfunction()

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+#include "base/futex.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <ctime>
+
+namespace sluice {
+namespace {
+
+static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
+
+long futex(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
+           const timespec* timeout) {
+  return syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
+}
+
+}  // namespace
+
+bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, Duration timeout) {
+  if (timeout <= Duration::zero()) return false;
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(timeout);
+  const timespec relative{.tv_sec = whole.count(), .tv_nsec = (timeout - whole).count()};
+  return futex(word, FUTEX_WAIT, expected, &relative) == 0 || errno != ETIMEDOUT;
+}
+
+void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected) {
+  futex(word, FUTEX_WAIT, expected, nullptr);
+}
+
+void futex_wake(const std::atomic<std::uint32_t>& word, int count) {
+  futex(word, FUTEX_WAKE, static_cast<std::uint32_t>(count), nullptr);
+}
+
+}  // namespace sluice
