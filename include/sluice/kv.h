@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+// The key-value contract that everything in Sluice stands on: ordered byte keys, serializable
+// transactions, a commit that is durable before it is reported.
+//
+// This header is the reference text. Whatever it promises holds on every engine (`memory`, `lmdb`)
+// and is pinned by a test in src/kv/conformance/. docs/design/kv.md explains it by example.
+//
+//   auto store = sluice::kv::open_lmdb({.dir = "data"});
+//   auto commit = (*store)->run([](sluice::kv::Transaction& txn) -> sluice::Status {
+//     SLUICE_LET(balance, txn.get("alice"));
+//     txn.put("alice", balance ? "old" : "new");
+//     return {};
+//   });
+#pragma once
+
+#include <sluice/clock.h>
+#include <sluice/log.h>
+#include <sluice/random.h>
+#include <sluice/result.h>
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sluice::kv {
+
+// ---------------------------------------------------------------------------------------- limits
+// The smallest over all engines, so that what runs on one runs on each. One past a limit is
+// `invalid_argument` and has no effect; an overlong transaction is `deadline_exceeded`.
+
+inline constexpr std::size_t kKeyBytesMax = 511;
+inline constexpr std::size_t kValueBytesMax = 100'000;
+/// Counted as: put, add 3 * key + value; erase 3 * key; erase_range 2 * (begin + end); conflicting
+/// read begin + end (a get: 2 * key). This is never less than what FoundationDB counts.
+inline constexpr std::size_t kTransactionBytesMax = 10'000'000;
+/// From the first line of a body to its return; the same for a read, unless it is `unbounded`.
+inline constexpr Duration kTransactionTimeMax = std::chrono::seconds(5);
+/// Keys that begin with this byte belong to the engine: reading or writing one is refused.
+inline constexpr char kReservedPrefix = '\xff';
+
+// ---------------------------------------------------------------------------------------- stamps
+
+/// Ten bytes that the store fills in at commit: unique per committed body, increasing in commit
+/// order within one epoch. Nobody knows a stamp before its commit, on any engine.
+struct Stamp {
+  std::array<std::uint8_t, 10> bytes{};
+  friend auto operator<=>(const Stamp&, const Stamp&) = default;
+};
+
+inline constexpr std::size_t kMarkBytes = 16;
+
+/// What a stamped key or value really stores: epoch (2 bytes), stamp (10), ordinal (4), each
+/// big-endian, so that byte order is commit order. The ordinal tells apart what one body wrote; the
+/// epoch rises on import and restore, so that marks never run backwards.
+struct Mark {
+  std::uint16_t epoch = 0;
+  Stamp stamp = {};
+  std::uint32_t ordinal = 0;
+
+  std::string encode() const;
+  /// Fails with `corrupt` unless `bytes` is exactly kMarkBytes long.
+  static Result<Mark> decode(std::string_view bytes);
+  friend auto operator<=>(const Mark&, const Mark&) = default;
+};
+
+/// What became of a body that committed.
+struct Commit {
+  std::uint16_t epoch = 0;
+  /// All zero if the body wrote nothing: such a commit is not ordered among the others.
+  Stamp stamp = {};
+
+  /// The mark of what this body wrote with `ordinal`.
+  Mark mark(std::uint32_t ordinal) const { return {epoch, stamp, ordinal}; }
+};
+
+// --------------------------------------------------------------------------------------- reading
+
+/// How a read inside a writing transaction relates to other writers.
+enum class Isolation : std::uint8_t {
+  /// Sees this transaction's own writes. The transaction commits only if nothing that was read has
+  /// changed in between (otherwise it runs again).
+  conflicting,
+  /// Sees the store as it was when the transaction began, without its own writes, and does not
+  /// mind later changes. For picking candidates that are then read again conflictingly.
+  snapshot,
+};
+
+/// Half-open: begin <= key < end. Keys compare as unsigned bytes, a prefix before its extensions.
+struct Range {
+  std::string begin;
+  std::string end;
+
+  /// All keys that start with `prefix`, which must not be empty nor start with kReservedPrefix.
+  static Range prefix(std::string_view prefix);
+  /// Every key that a user of the store may hold.
+  static Range all();
+};
+
+struct ScanOptions {
+  std::size_t limit = SIZE_MAX;
+  bool reverse = false;
+  Isolation isolation = Isolation::conflicting;
+};
+
+struct KeyValue {
+  std::string key;
+  std::string value;
+  friend bool operator==(const KeyValue&, const KeyValue&) = default;
+};
+
+/// Receives one value; the bytes live until it returns.
+using ValueVisitor = std::function<void(std::string_view value)>;
+/// Receives one entry and returns whether to go on; the bytes live until it returns.
+using Visitor = std::function<bool(std::string_view key, std::string_view value)>;
+
+class View;
+class Overlay;
+
+/// One consistent view of the store. Lives for the call of the body it is given to, on that
+/// thread. After the first failed operation every further one fails with the same status.
+class Reader {
+ public:
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  /// A copy of the value, or nothing if the key is absent. O(log n).
+  Result<std::optional<std::string>> get(std::string_view key,
+                                         Isolation isolation = Isolation::conflicting);
+  /// As get(), but shows the bytes in place; returns whether the key is there.
+  Result<bool> visit(std::string_view key, const ValueVisitor& visitor,
+                     Isolation isolation = Isolation::conflicting);
+
+  /// Visits the entries of `range` in key order (or in reverse) until the visitor returns false or
+  /// `limit` entries were visited. The visitor must not use this transaction.
+  Status scan(const Range& range, const ScanOptions& options, const Visitor& visitor);
+  /// The same, copied into a vector.
+  Result<std::vector<KeyValue>> scan(const Range& range, const ScanOptions& options = {});
+
+ protected:
+  struct Limits {
+    const Clock& clock;
+    Duration time_max = kTransactionTimeMax;
+  };
+  Reader(View& view, Limits limits);
+  ~Reader() = default;
+
+  Status check_time();
+  Status fail(Status status);
+  void charge(std::size_t bytes);
+
+  View& view_;
+  Overlay* overlay_ = nullptr;  // Only a Transaction has one.
+  Status failure_;
+
+ private:
+  friend class Engine;
+  Status check_operation();
+  Status check_own_read(std::string_view begin, std::size_t bytes, bool stamped);
+  Result<bool> visit_sum(std::string_view key, std::int64_t delta, const ValueVisitor& visitor);
+
+  Limits limits_;
+  MonoTime deadline_;
+  std::size_t bytes_ = 0;
+  unsigned operations_ = 0;
+};
+
+// --------------------------------------------------------------------------------------- writing
+
+/// A transaction that is being written. Nothing it writes is visible to anybody else before the
+/// commit, and all of it is after. Writing calls return nothing: the first one that breaks a limit
+/// makes run() return that failure, with no effect, whatever the body returns.
+///
+/// Own writes. Conflicting reads see them, with one exception on every engine: the stamp of a
+/// stamped key or value does not exist yet, so a conflicting read that touches one fails with
+/// `invalid_argument`, and so does erase_range() over one. (Touches: the range meets the keys that
+/// start with the stamped key's prefix, or holds the key of the stamped value.) Code that shares a
+/// transaction must therefore read before it writes stamped keys.
+class Transaction : public Reader {
+ public:
+  void put(std::string_view key, std::string_view value);
+  void erase(std::string_view key);
+  void erase_range(const Range& range);
+
+  /// Adds `delta` to the number at `key` without reading it, so it never conflicts with other adds.
+  /// The number is 8 bytes little-endian and wraps; an absent key counts as 0, a shorter value is
+  /// extended with zeros, a longer one cut to 8 bytes.
+  void add(std::string_view key, std::int64_t delta);
+
+  /// The next unused ordinal of this body: 0, 1, 2, ...
+  std::uint32_t take_ordinal() { return ordinal_next_++; }
+  /// Writes `value` under prefix + mark + suffix. The prefix must not be empty.
+  void put_stamped_key(std::string_view prefix, std::uint32_t ordinal, std::string_view suffix,
+                       std::string_view value);
+  /// Writes value + mark under `key`.
+  void put_stamped_value(std::string_view key, std::string_view value, std::uint32_t ordinal);
+
+  /// Rings `bell` once this transaction is committed (see Store::listen).
+  void ring(std::string_view bell);
+
+ private:
+  friend class Engine;
+  Transaction(View& view, Overlay& overlay, Limits limits);
+  bool writable(std::string_view key);
+
+  std::uint32_t ordinal_next_ = 0;
+};
+
+/// Reads the 8 bytes that add() keeps; an absent value is 0. Fails with `corrupt` on another size.
+Result<std::int64_t> decode_counter(const std::optional<std::string>& value);
+
+// ----------------------------------------------------------------------------------------- store
+
+/// A body runs synchronously on some thread, any number of times, and may have no effect but
+/// through its transaction (and variables that it sets anew on each run). It does not block, and
+/// does not call run(), submit() or read() of any store: that is refused with `invalid_argument`.
+/// If it returns a failure, nothing is written and run() returns that failure. An exception that
+/// leaves a body counts as the failure `invalid_argument`.
+using Body = std::function<Status(Transaction&)>;
+using ReadBody = std::function<Status(Reader&)>;
+using Done = std::function<void(Result<Commit>)>;
+
+enum class WriteClass : std::uint8_t {
+  grow,   ///< Adds data. Refused with `storage_full` when space is short.
+  drain,  ///< Shrinks the store, or moves it towards that (ack, cancel, sweep): allowed to the end.
+};
+
+struct WriteOptions {
+  WriteClass write_class = WriteClass::grow;
+  /// After so many conflicts run() gives up and returns `conflict`.
+  unsigned attempts_max = 1000;
+};
+
+struct ReadOptions {
+  /// Lifts kTransactionTimeMax, for streaming a whole store (verify, backup). An engine that cannot
+  /// hold a snapshot for so long refuses with `invalid_argument`.
+  bool unbounded = false;
+};
+
+/// What a waiter saw of a bell before it looked at the store.
+struct BellTicket {
+  std::string bell = {};
+  std::uint64_t rings = 0;
+  std::uint64_t commits = 0;
+};
+
+enum class Wake : std::uint8_t { rung, timed_out, stopped };
+
+struct WaitOptions {
+  Duration timeout = Duration::max();
+  std::stop_token stop = {};
+};
+
+/// A distribution of measurements since the store was opened; percentiles are within 7 %.
+struct Distribution {
+  std::uint64_t count = 0;
+  std::uint64_t sum = 0;
+  std::uint64_t p50 = 0;
+  std::uint64_t p99 = 0;
+  std::uint64_t max = 0;
+};
+
+/// Of this process since it opened the store, except where it says otherwise.
+struct Stats {
+  std::string engine = {};          ///< Name and version, as "lmdb 0.9.24".
+  std::uint64_t commits = 0;        ///< Bodies that committed something.
+  std::uint64_t conflicts = 0;      ///< Bodies that had to run again.
+  std::uint64_t refused_full = 0;   ///< Bodies refused with storage_full.
+  std::uint64_t bytes_written = 0;  ///< Keys and values of committed bodies.
+  Distribution batch_size = {};     ///< Bodies per commit of the engine.
+  Distribution commit_ns = {};      ///< Time to make a batch durable (writing and syncing).
+  Distribution lock_wait_ns = {};   ///< Time a batch waited for writers in other processes.
+  std::uint64_t map_bytes = 0;      ///< The store's own: the most it can hold; 0 is no bound.
+  std::uint64_t used_bytes = 0;     ///< The store's own: pages in use, without free ones.
+  std::uint64_t readers = 0;        ///< The store's own: reader slots in use.
+};
+
+/// A transactional, ordered key-value store.
+///
+/// Lifecycle: made by open_memory() or open_lmdb(), destroyed after the last call has returned;
+/// the destructor first completes what was submitted. Concurrency: every member may be called from
+/// any thread at any time. After an I/O error the store is *poisoned*: every call fails with
+/// `io_error` until the store is closed and opened again.
+class Store {
+ public:
+  virtual ~Store() = default;
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  /// Runs `body` in a transaction and returns when its commit is durable. Conflicts are retried.
+  /// `commit_unknown` means just that: it is neither retried nor guessed at. Concurrent callers
+  /// share one sync.
+  Result<Commit> run(const Body& body, WriteOptions options = {});
+
+  /// The same without blocking the caller. `done` is called exactly once, possibly before submit()
+  /// returns, on a thread of the store's or the caller's; it must not block nor call run(). Both
+  /// functions are kept until then.
+  void submit(Body body, Done done, WriteOptions options = {});
+
+  /// Runs `body` once on a snapshot. Never waits for writers and never makes one wait.
+  Status read(const ReadBody& body, ReadOptions options = {});
+
+  /// Doorbells, for waiting until another thread, process or machine has committed something of
+  /// interest. A bell is any name; ring() in a transaction rings it after the commit. A waiter
+  /// first calls listen(), then looks at the store, then wait()s if it found nothing. wait()
+  /// returns `rung` if the bell has rung since listen(), and now and then when it has not, so a
+  /// waiter always looks again. A writer killed between commit and ring is noticed within
+  /// kBellCheckPeriod; an idle waiter wakes up no more often than that.
+  BellTicket listen(std::string_view bell) const;
+  Wake wait(const BellTicket& ticket, const WaitOptions& options) const;
+
+  virtual Stats stats() const = 0;
+
+  /// Starts the next epoch, so that stamps made from now on order after every stamp of other
+  /// copies of this store. Part of restore and import. Returns the new epoch.
+  Result<std::uint16_t> raise_epoch();
+
+ protected:
+  Store() = default;
+
+ private:
+  virtual Result<Commit> do_run(const Body& body, const WriteOptions& options) = 0;
+  virtual void do_submit(Body body, Done done, const WriteOptions& options) = 0;
+  virtual Status do_read(const ReadBody& body, const ReadOptions& options) = 0;
+  virtual BellTicket do_listen(std::string_view bell) const = 0;
+  virtual Wake do_wait(const BellTicket& ticket, const WaitOptions& options) const = 0;
+  virtual Result<std::uint16_t> do_raise_epoch() = 0;
+};
+
+inline constexpr Duration kBellCheckPeriod = std::chrono::seconds(2);
+
+// --------------------------------------------------------------------------------------- engines
+
+struct MemoryOptions {
+  /// serial: bodies run one at a time. optimistic: as FoundationDB does, bodies run at the same
+  /// time on snapshots, and one whose reads were overtaken by another's writes runs again.
+  enum class Mode : std::uint8_t { serial, optimistic };
+  Mode mode = Mode::serial;
+  const Clock* clock = &system_clock();
+  /// Optimistic mode calls this between the end of a body and the decision whether it commits, with
+  /// no lock held. Other transactions may be run to their end inside it: that is how tests make
+  /// two transactions overlap on one thread.
+  std::function<void()> before_commit = {};
+};
+
+/// A store that lives and dies with the process. Nothing it does can fail for want of a disk.
+std::unique_ptr<Store> open_memory(MemoryOptions options = {});
+
+struct LmdbOptions {
+  /// The store's directory; made if it is missing (its parent must exist), private to the user.
+  std::string dir = {};
+  /// The most that the store can hold. Address space, not disk: the file grows as it is used.
+  /// Stored with the data; a larger value grows it at the next open.
+  std::uint64_t map_bytes = std::uint64_t{64} << 30;
+  /// Space that only the drain class may use; 0 picks 1/32 of the map, at most 256 MiB.
+  std::uint64_t reserve_bytes = 0;
+  /// Takes the map's whole size from the disk at open, so that a full disk is met there and not
+  /// later. No help on copy-on-write file systems.
+  bool preallocate = false;
+  unsigned readers_max = 500;
+  const Clock* clock = &system_clock();
+  LogSink log = {};
+};
+
+/// The embedded store, shared by any number of processes on this machine. A process opens a
+/// directory at most once at a time (`already_exists`), and not on a network file system
+/// (`invalid_argument`). Not usable in a child after fork() (use posix_spawn).
+Result<std::unique_ptr<Store>> open_lmdb(LmdbOptions options);
+
+}  // namespace sluice::kv

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+#include "kv/keys.h"
+
+#include <sluice/kv.h>
+
+#include "base/check.h"
+#include "codec/tuple.h"
+
+namespace sluice::kv {
+
+static_assert(kMarkBytes == codec::kMarkBytes, "a tuple holds a mark as it is");
+
+std::string after_prefix(std::string_view prefix) {
+  std::string next(prefix);
+  while (!next.empty() && next.back() == '\xff') next.pop_back();
+  SLUICE_CHECK(!next.empty());
+  next.back() = static_cast<char>(static_cast<unsigned char>(next.back()) + 1);
+  return next;
+}
+
+std::string printable(std::string_view key) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  constexpr std::size_t kShownMax = 64;
+  std::string text;
+  for (const char c : key.substr(0, kShownMax)) {
+    if (c >= ' ' && c <= '~' && c != '\\') {
+      text.push_back(c);
+    } else {
+      const auto byte = static_cast<unsigned char>(c);
+      text.append("\\x").append({kHex[byte >> 4], kHex[byte & 15]});
+    }
+  }
+  if (key.size() > kShownMax) text.append("...");
+  return text;
+}
+
+Range Range::prefix(std::string_view prefix) {
+  SLUICE_CHECK(!prefix.empty() && prefix.front() != kReservedPrefix);
+  return {std::string(prefix), after_prefix(prefix)};
+}
+
+Range Range::all() {
+  return {"", std::string(1, kReservedPrefix)};
+}
+
+std::string Mark::encode() const {
+  std::string bytes;
+  bytes.reserve(kMarkBytes);
+  bytes.push_back(static_cast<char>(epoch >> 8));
+  bytes.push_back(static_cast<char>(epoch));
+  for (const std::uint8_t byte : stamp.bytes) bytes.push_back(static_cast<char>(byte));
+  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(ordinal >> shift));
+  return bytes;
+}
+
+Result<Mark> Mark::decode(std::string_view bytes) {
+  if (bytes.size() != kMarkBytes)
+    return error(Code::corrupt, "a mark is 16 bytes, not " + std::to_string(bytes.size()));
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(bytes[i]); };
+  Mark mark;
+  mark.epoch = static_cast<std::uint16_t>(byte(0) << 8 | byte(1));
+  for (std::size_t i = 0; i < mark.stamp.bytes.size(); ++i) mark.stamp.bytes[i] = byte(2 + i);
+  for (std::size_t i = 12; i < kMarkBytes; ++i) mark.ordinal = mark.ordinal << 8 | byte(i);
+  return mark;
+}
+
+}  // namespace sluice::kv

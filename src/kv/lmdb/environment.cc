@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "kv/lmdb/environment.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <set>
+
+#include "base/mutant.h"
+#include "base/mutex.h"
+#include "codec/record.h"
+
+namespace sluice::kv {
+namespace {
+
+constexpr codec::RecordFormat kHeader{.type = 'H', .major = 1, .minor = 0, .field_max = 1};
+constexpr unsigned kHeaderEpoch = 1;
+constexpr std::uint64_t kMapBytesMin = 1 << 20;
+
+// Which directories this process has open. It has to be one list for the process: what it guards
+// against is a second Environment that knows nothing of the first.
+struct OpenDirectories {
+  Mutex mutex;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> ids SLUICE_GUARDED_BY(mutex);
+};
+OpenDirectories& open_directories() {
+  static OpenDirectories directories;
+  return directories;
+}
+
+// LMDB needs coherent mmap and locks that die with their process.
+bool is_network_file_system(const std::string& dir) {
+  constexpr std::array<long, 8> kNetwork = {
+      0x6969 /* nfs */,      0x517b /* smb */,     0xfe534d42 /* smb2 */, 0xff534d42 /* cifs */,
+      0x01021997 /* v9fs */, 0x5346414f /* afs */, 0x00c36400 /* ceph */, 0x73757245 /* coda */};
+  struct statfs info{};
+  if (statfs(dir.c_str(), &info) != 0) return false;
+  for (const long type : kNetwork)
+    if (static_cast<std::uint32_t>(info.f_type) == static_cast<std::uint32_t>(type)) return true;
+  return false;
+}
+
+Status make_directory(const std::string& dir) {
+  if (dir.empty()) return {Code::invalid_argument, "a store needs a directory"};
+  if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST)
+    return lmdb_status(errno, "cannot make the directory " + dir);
+  return {};
+}
+
+}  // namespace
+
+MDB_val to_val(std::string_view bytes) {
+  return {bytes.size(), const_cast<char*>(bytes.data())};  // NOLINT: LMDB's API is not const.
+}
+
+std::string_view to_view(const MDB_val& val) {
+  return {static_cast<const char*>(val.mv_data), val.mv_size};
+}
+
+Status lmdb_status(int rc, std::string_view doing) {
+  if (rc == 0) return {};
+  const std::string message = std::string(doing).append(": ").append(mdb_strerror(rc));
+  switch (rc) {
+    case MDB_MAP_FULL:
+    case MDB_TXN_FULL:
+    case ENOSPC:
+    case EDQUOT:
+      return {Code::storage_full, message};
+    case MDB_READERS_FULL:
+    case MDB_MAP_RESIZED:
+    case ENOMEM:
+    case EAGAIN:
+    case EMFILE:
+    case ENFILE:
+      return {Code::unavailable, message};
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return {Code::permission_denied, message};
+    case ENOENT:
+    case ENOTDIR:
+      return {Code::not_found, message};
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INVALID:
+    case MDB_VERSION_MISMATCH:
+      return {Code::corrupt, message};
+    default:
+      return {Code::io_error, message};
+  }
+}
+
+Environment::Environment(std::string dir, Identity identity)
+    : dir_(std::move(dir)), identity_(identity) {}
+
+Environment::~Environment() {
+  if (env_ != nullptr) mdb_env_close(env_);
+  auto& directories = open_directories();
+  const MutexLock lock(directories.mutex);
+  directories.ids.erase(identity_);
+}
+
+Result<Environment::Identity> Environment::claim_directory(const std::string& dir) {
+  struct stat info{};
+  if (stat(dir.c_str(), &info) != 0) return Failure{lmdb_status(errno, "cannot open " + dir)};
+  const Identity identity{info.st_dev, info.st_ino};
+  auto& directories = open_directories();
+  const MutexLock lock(directories.mutex);
+  if (!directories.ids.insert(identity).second)
+    return error(Code::already_exists, dir + " is already open in this process: share that store");
+  return identity;
+}
+
+Result<std::unique_ptr<Environment>> Environment::open(const LmdbOptions& options) {
+  if (options.map_bytes < kMapBytesMin)
+    return error(Code::invalid_argument, "map_bytes must be at least 1 MiB");
+  SLUICE_TRY(make_directory(options.dir));
+  if (is_network_file_system(options.dir))
+    return error(Code::invalid_argument,
+                 options.dir + " is on a network file system: use a local disk");
+  SLUICE_LET(identity, claim_directory(options.dir));
+  std::unique_ptr<Environment> environment(new Environment(options.dir, identity));
+  SLUICE_TRY(environment->open_env(options));
+  environment->clear_stale_readers();
+  SLUICE_TRY(environment->open_database());
+  return environment;
+}
+
+Status Environment::open_env(const LmdbOptions& options) {
+  const auto step = [&](int rc) { return lmdb_status(rc, "cannot open the store in " + dir_); };
+  SLUICE_TRY(step(mdb_env_create(&env_)));
+  SLUICE_TRY(step(mdb_env_set_mapsize(env_, options.map_bytes)));
+  SLUICE_TRY(step(mdb_env_set_maxreaders(env_, options.readers_max)));
+  // Durable mode: none of LMDB's flags that trade safety for speed. NOTLS ties a read transaction
+  // to its handle, so that threads come and go; NORDAHEAD suits random access to a large file.
+  unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
+  if (mutant("kv.no_sync")) flags |= MDB_NOSYNC;
+  SLUICE_TRY(step(mdb_env_open(env_, dir_.c_str(), flags, 0600)));
+  if (options.preallocate) {
+    int fd = -1;
+    mdb_env_get_fd(env_, &fd);
+    SLUICE_TRY(step(posix_fallocate(fd, 0, static_cast<off_t>(options.map_bytes))));
+  }
+  MDB_stat stat{};
+  mdb_env_stat(env_, &stat);
+  page_bytes_ = stat.ms_psize;
+  return {};
+}
+
+Status Environment::open_database() {
+  const auto step = [&](int rc) { return lmdb_status(rc, "cannot read the store in " + dir_); };
+  MDB_txn* raw = nullptr;
+  SLUICE_TRY(step(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &raw)));
+  TxnPtr txn(raw);
+  SLUICE_TRY(step(mdb_dbi_open(raw, nullptr, 0, &dbi_)));
+  MDB_val key = to_val(kHeaderKey);
+  MDB_val value{};
+  const int rc = mdb_get(raw, dbi_, &key, &value);
+  if (rc == 0) return status_of(epoch(raw));
+  if (rc != MDB_NOTFOUND) return step(rc);
+  txn.reset();
+  SLUICE_TRY(step(mdb_txn_begin(env_, nullptr, 0, &raw)));
+  txn.reset(raw);
+  if (mdb_get(raw, dbi_, &key, &value) == 0) return status_of(epoch(raw));  // Another was faster.
+  SLUICE_TRY(put_epoch(raw, 1));
+  return step(mdb_txn_commit(txn.release()));
+}
+
+MDB_envinfo Environment::info() const {
+  MDB_envinfo info{};
+  mdb_env_info(env_, &info);
+  return info;
+}
+
+Result<std::uint16_t> Environment::epoch(MDB_txn* txn) const {
+  MDB_val key = to_val(kHeaderKey);
+  MDB_val value{};
+  SLUICE_TRY(lmdb_status(mdb_get(txn, dbi_, &key, &value), "cannot read the store's header"));
+  auto header = codec::RecordReader::open(to_view(value), kHeader);
+  if (!header) return Failure{header.error().with("the store's header")};
+  SLUICE_LET(epoch, header->u64(kHeaderEpoch));
+  return static_cast<std::uint16_t>(epoch);
+}
+
+Status Environment::put_epoch(MDB_txn* txn, std::uint16_t epoch) const {
+  const std::string header = codec::RecordWriter(kHeader).field(kHeaderEpoch, epoch).finish();
+  MDB_val key = to_val(kHeaderKey);
+  MDB_val value = to_val(header);
+  return lmdb_status(mdb_put(txn, dbi_, &key, &value, 0), "cannot write the store's header");
+}
+
+int Environment::clear_stale_readers() const {
+  int cleared = 0;
+  mdb_reader_check(env_, &cleared);
+  return cleared;
+}
+
+}  // namespace sluice::kv

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// One opened LMDB environment: its files, flags and format header, and what LMDB's errors mean.
+#pragma once
+
+#include <lmdb.h>
+#include <sluice/kv.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace sluice::kv {
+
+/// The key of the header record, in the range that users of the store cannot reach.
+inline constexpr std::string_view kHeaderKey = "\xffsluice";
+
+MDB_val to_val(std::string_view bytes);
+std::string_view to_view(const MDB_val& val);
+
+/// What an LMDB or system error code means outside of a commit.
+Status lmdb_status(int rc, std::string_view doing);
+
+/// Owns the MDB_env, and the right to be the only one in this process that has the directory open:
+/// LMDB's locks are per process and would be dropped by a second one.
+class Environment {
+ public:
+  static Result<std::unique_ptr<Environment>> open(const LmdbOptions& options);
+  ~Environment();
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+  MDB_env* get() const { return env_; }
+  /// The unnamed database, which holds everything.
+  MDB_dbi dbi() const { return dbi_; }
+  const std::string& dir() const { return dir_; }
+
+  MDB_envinfo info() const;
+  std::size_t page_bytes() const { return page_bytes_; }
+
+  /// The epoch in force, as `txn` sees it.
+  Result<std::uint16_t> epoch(MDB_txn* txn) const;
+  Status put_epoch(MDB_txn* txn, std::uint16_t epoch) const;
+
+  /// Frees the reader slots of killed processes, which would keep old pages from being used again.
+  /// Returns how many.
+  int clear_stale_readers() const;
+
+ private:
+  using Identity = std::pair<std::uint64_t, std::uint64_t>;  // Device and inode of the directory.
+
+  Environment(std::string dir, Identity identity);
+  static Result<Identity> claim_directory(const std::string& dir);
+  Status open_env(const LmdbOptions& options);
+  Status open_database();
+
+  std::string dir_;
+  Identity identity_;
+  MDB_env* env_ = nullptr;
+  MDB_dbi dbi_ = 0;
+  std::size_t page_bytes_ = 0;
+};
+
+/// Ends an LMDB transaction that was not committed.
+struct TxnAbort {
+  void operator()(MDB_txn* txn) const { mdb_txn_abort(txn); }
+};
+using TxnPtr = std::unique_ptr<MDB_txn, TxnAbort>;
+
+}  // namespace sluice::kv

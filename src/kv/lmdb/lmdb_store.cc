@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+#include "kv/lmdb/lmdb_store.h"
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/mutant.h"
+#include "kv/engine.h"
+#include "kv/lmdb/lmdb_view.h"
+
+namespace sluice::kv {
+namespace {
+
+constexpr Duration kReaderCheckPeriod = std::chrono::seconds(10);
+
+std::uint64_t reserve_for(const LmdbOptions& options) {
+  constexpr std::uint64_t kMin = 512 << 10;
+  constexpr std::uint64_t kMax = 256 << 20;
+  if (options.reserve_bytes != 0) return options.reserve_bytes;
+  return std::clamp(options.map_bytes / 32, kMin, kMax);
+}
+
+Stamp stamp_of(std::uint64_t transaction, std::size_t place) {
+  Stamp stamp;
+  for (std::size_t i = 0; i < 8; ++i)
+    stamp.bytes[i] = static_cast<std::uint8_t>(transaction >> (8 * (7 - i)));
+  stamp.bytes[8] = static_cast<std::uint8_t>(place >> 8);
+  stamp.bytes[9] = static_cast<std::uint8_t>(place);
+  return stamp;
+}
+static_assert(GroupCommit::kBatchMax <= UINT16_MAX, "a body's place has two bytes in its stamp");
+
+// Whether the disk has no room for another megabyte.
+bool disk_is_full(const std::string& dir) {
+  struct statvfs info{};
+  return statvfs(dir.c_str(), &info) == 0 && info.f_bavail * info.f_frsize < (1 << 20);
+}
+
+}  // namespace
+
+// One LMDB transaction and the requests that share it.
+struct LmdbStore::Batch {
+  TxnPtr txn;
+  std::uint16_t epoch = 0;
+  std::vector<Request*> requests;
+  std::vector<std::string> bells;
+  std::optional<Space> space;
+  std::uint64_t bytes = 0;
+  std::size_t writers = 0;  // Requests that wrote something.
+};
+
+LmdbStore::LmdbStore(LmdbOptions options, std::unique_ptr<Environment> environment,
+                     std::unique_ptr<SharedFile> shared)
+    : options_(std::move(options)),
+      environment_(std::move(environment)),
+      shared_(std::move(shared)),
+      bells_(shared_->bell_words(), [this] { return environment_->info().me_last_txnid; }),
+      reserve_bytes_(reserve_for(options_)),
+      readers_checked_(options_.clock->mono()),
+      group_([this] { commit_batch(); }, *options_.clock) {}
+
+LmdbStore::~LmdbStore() = default;
+
+Result<std::unique_ptr<LmdbStore>> LmdbStore::open(LmdbOptions options) {
+  SLUICE_LET(environment, Environment::open(options));
+  SLUICE_LET(shared, SharedFile::open(options.dir));
+  return std::unique_ptr<LmdbStore>(
+      new LmdbStore(std::move(options), std::move(environment), std::move(shared)));
+}
+
+Result<Commit> LmdbStore::do_run(const Body& body, const WriteOptions& options) {
+  return group_.run(body, options);
+}
+
+void LmdbStore::do_submit(Body body, Done done, const WriteOptions& options) {
+  group_.submit(std::move(body), std::move(done), options);
+}
+
+// ------------------------------------------------------------------------------ the leader's work
+
+void LmdbStore::commit_batch() {
+  Batch batch;
+  const Status begun = begin(batch);
+  bool applied = begun.ok();
+  while (Request* request = group_.take(batch.requests.size())) {
+    batch.requests.push_back(request);
+    if (applied) applied = run_into(batch, *request);
+    if (begun.ok() && !applied) break;
+  }
+  if (!begun.ok()) {
+    refuse(batch.requests, begun);
+  } else if (!applied || commit(batch) == Outcome::aborted) {
+    batch.txn.reset();
+    commit_singly(batch.requests);
+  }
+  for (const std::string& bell : batch.bells) bells_.ring(bell);
+  clear_stale_readers_now_and_then();
+  group_.finish(batch.requests);
+}
+
+// What does not fit together may fit one by one, or at least fail one by one. The bodies run anew:
+// what they saw of each other has been undone.
+void LmdbStore::commit_singly(const std::vector<Request*>& requests) {
+  for (Request* request : requests) {
+    Batch batch;
+    batch.requests = {request};
+    if (auto begun = begin(batch); !begun.ok()) {
+      refuse(batch.requests, begun);
+      continue;
+    }
+    if (run_into(batch, *request) && commit(batch) != Outcome::aborted) {
+      for (const std::string& bell : batch.bells) bells_.ring(bell);
+      continue;
+    }
+    ++refused_full_;
+    request->result = error(Code::storage_full, "the store in " + environment_->dir() +
+                                                    " is full: finish or purge something, or "
+                                                    "give it more room");
+  }
+}
+
+Status LmdbStore::begin(Batch& batch) {
+  SLUICE_TRY(poisoned());
+  const MonoTime asked = options_.clock->mono();
+  shared_->lock_gate();
+  MDB_txn* raw = nullptr;
+  const int rc = mdb_txn_begin(environment_->get(), nullptr, 0, &raw);
+  shared_->unlock_gate();
+  lock_wait_ns_.record(static_cast<std::uint64_t>((options_.clock->mono() - asked).count()));
+  SLUICE_TRY(lmdb_status(rc, "cannot begin a transaction"));
+  batch.txn.reset(raw);
+  SLUICE_LET(epoch, environment_->epoch(raw));
+  batch.epoch = epoch;
+  batch.space.emplace(*environment_, raw, reserve_bytes_);
+  return {};
+}
+
+// Runs one body and applies what it wrote. False: applying failed half way, so that the whole
+// transaction must be aborted. A body that fails, or is refused, only sets its own result.
+bool LmdbStore::run_into(Batch& batch, Request& request) {
+  overlay_.clear();
+  LmdbView view(batch.txn.get(), environment_->dbi());
+  Status status = Engine::run_body(*request.body, view, overlay_, *options_.clock);
+  if (!status.ok() && !mutant("kv.no_rollback")) {
+    request.result = Failure{std::move(status)};
+    return true;
+  }
+  const Commit commit{
+      batch.epoch,
+      overlay_.empty() ? Stamp{} : stamp_of(mdb_txn_id(batch.txn.get()), batch.requests.size())};
+  request.result = commit;
+  if (!overlay_.empty()) {
+    if (request.options.write_class == WriteClass::drain) {
+      batch.space->take_drain(overlay_.write_count(), overlay_.bytes());
+    } else if (auto fits = batch.space->take(overlay_.write_count(), overlay_.bytes());
+               !fits || !*fits) {
+      ++refused_full_;
+      request.result = fits ? error(Code::storage_full,
+                                    "the store in " + environment_->dir() +
+                                        " has only its reserve left: finish or purge something, "
+                                        "or give it more room")
+                            : Failure{fits.error()};
+      return true;
+    }
+    LmdbSink sink(batch.txn.get(), environment_->dbi());
+    if (!overlay_.apply(sink, commit).ok()) return false;
+    ++batch.writers;
+    batch.bytes += overlay_.bytes();
+  }
+  for (const std::string_view bell : overlay_.bells()) batch.bells.emplace_back(bell);
+  return true;
+}
+
+LmdbStore::Outcome LmdbStore::commit(Batch& batch) {
+  if (batch.writers == 0) {
+    batch.txn.reset();
+    return Outcome::committed;
+  }
+  const MonoTime started = options_.clock->mono();
+  const int rc = mdb_txn_commit(batch.txn.release());
+  if (rc != 0) return commit_failed(batch, rc);
+  commit_ns_.record(static_cast<std::uint64_t>((options_.clock->mono() - started).count()));
+  batch_size_.record(batch.writers);
+  commits_ += batch.writers;
+  bytes_written_ += batch.bytes;
+  return Outcome::committed;
+}
+
+// LMDB has aborted the transaction. What is left to decide is whether anything of it can be on the
+// disk, and whether the disk can be trusted from here on (reliability: fail stop, never degrade).
+LmdbStore::Outcome LmdbStore::commit_failed(Batch& batch, int rc) {
+  batch.bells.clear();
+  if (rc == MDB_MAP_FULL || rc == MDB_TXN_FULL) return Outcome::aborted;
+  const std::string reason = std::string("commit failed: ") + mdb_strerror(rc);
+  if (meta_write_failed()) {
+    poison({Code::io_error, reason});
+    refuse(batch.requests, {Code::commit_unknown, reason + " while writing the meta page"});
+    return Outcome::failed;
+  }
+  // Short of space while writing data pages: nothing refers to them yet, so this is a clean abort.
+  // LMDB reports a short write as EIO; only a full disk writes short. The sync afterwards tells a
+  // full disk from a broken one.
+  int fd = -1;
+  mdb_env_get_fd(environment_->get(), &fd);
+  const bool full =
+      rc == ENOSPC || rc == EDQUOT || (rc == EIO && disk_is_full(environment_->dir()));
+  if (full && fdatasync(fd) == 0) return Outcome::aborted;
+  poison({Code::io_error, reason});
+  refuse(batch.requests, poisoned());
+  return Outcome::failed;
+}
+
+void LmdbStore::refuse(const std::vector<Request*>& requests, const Status& status) {
+  for (Request* request : requests) request->result = Failure{status};
+}
+
+// LMDB refuses every transaction once a meta page could not be written.
+bool LmdbStore::meta_write_failed() const {
+  MDB_txn* raw = nullptr;
+  const int rc = mdb_txn_begin(environment_->get(), nullptr, MDB_RDONLY, &raw);
+  if (rc == 0) mdb_txn_abort(raw);
+  return rc == MDB_PANIC;
+}
+
+void LmdbStore::poison(const Status& status) {
+  if (options_.log)
+    options_.log(LogLevel::error,
+                 "the store in " + environment_->dir() + " stops: " + status.message());
+  const MutexLock lock(mutex_);
+  poison_ = Status(Code::io_error, status.message() +
+                                       "; the store refuses all work until it is closed, the cause "
+                                       "found and the store opened again");
+  is_poisoned_ = true;
+}
+
+Status LmdbStore::poisoned() const {
+  if (!is_poisoned_) return {};
+  const MutexLock lock(mutex_);
+  return poison_;
+}
+
+void LmdbStore::clear_stale_readers_now_and_then() {
+  const MonoTime now = options_.clock->mono();
+  if (now - readers_checked_ < kReaderCheckPeriod) return;
+  readers_checked_ = now;
+  const int cleared = environment_->clear_stale_readers();
+  if (cleared > 0 && options_.log)
+    options_.log(LogLevel::info, "cleared " + std::to_string(cleared) + " stale readers");
+}
+
+// ---------------------------------------------------------------------------------------- reading
+
+Result<TxnPtr> LmdbStore::begin_read() const {
+  {
+    const MutexLock lock(mutex_);
+    if (!idle_readers_.empty()) {
+      TxnPtr txn = std::move(idle_readers_.back());
+      idle_readers_.pop_back();
+      SLUICE_TRY(lmdb_status(mdb_txn_renew(txn.get()), "cannot begin a read"));
+      return txn;
+    }
+  }
+  MDB_txn* raw = nullptr;
+  int rc = mdb_txn_begin(environment_->get(), nullptr, MDB_RDONLY, &raw);
+  if (rc == MDB_READERS_FULL && environment_->clear_stale_readers() > 0)
+    rc = mdb_txn_begin(environment_->get(), nullptr, MDB_RDONLY, &raw);
+  SLUICE_TRY(lmdb_status(rc, "cannot begin a read"));
+  return TxnPtr(raw);
+}
+
+Status LmdbStore::do_read(const ReadBody& body, const ReadOptions& options) {
+  SLUICE_TRY(poisoned());
+  SLUICE_LET(txn, begin_read());
+  LmdbView view(txn.get(), environment_->dbi());
+  Status status = Engine::run_read(body, view, options, *options_.clock);
+  mdb_txn_reset(txn.get());
+  const MutexLock lock(mutex_);
+  idle_readers_.push_back(std::move(txn));
+  return status;
+}
+
+Result<std::uint16_t> LmdbStore::do_raise_epoch() {
+  Request request;
+  Batch batch;
+  batch.requests = {&request};
+  SLUICE_TRY(begin(batch));
+  if (batch.epoch == UINT16_MAX)
+    return error(Code::limit_exceeded, "the last epoch has been reached");
+  const auto next = static_cast<std::uint16_t>(batch.epoch + 1);
+  SLUICE_TRY(environment_->put_epoch(batch.txn.get(), next));
+  batch.writers = 1;
+  if (commit(batch) == Outcome::aborted)
+    return error(Code::storage_full, "no room left to write the epoch");
+  SLUICE_TRY(request.result);
+  return next;
+}
+
+Stats LmdbStore::stats() const {
+  const MDB_envinfo info = environment_->info();
+  Stats stats{.engine = std::string("lmdb ") + mdb_version(nullptr, nullptr, nullptr),
+              .commits = commits_,
+              .refused_full = refused_full_,
+              .bytes_written = bytes_written_,
+              .batch_size = distribution_of(batch_size_),
+              .commit_ns = distribution_of(commit_ns_),
+              .lock_wait_ns = distribution_of(lock_wait_ns_),
+              .map_bytes = info.me_mapsize,
+              .readers = info.me_numreaders};
+  if (auto txn = begin_read()) {
+    const std::uint64_t unused = free_pages(txn->get()).value_or(0);
+    stats.used_bytes = (info.me_last_pgno + 1 - unused) * environment_->page_bytes();
+  }
+  return stats;
+}
+
+Result<std::unique_ptr<Store>> open_lmdb(LmdbOptions options) {
+  SLUICE_LET(store, LmdbStore::open(std::move(options)));
+  return std::unique_ptr<Store>(std::move(store));
+}
+
+}  // namespace sluice::kv

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <sluice/kv.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/histogram.h"
+#include "base/mutex.h"
+#include "kv/bells.h"
+#include "kv/lmdb/environment.h"
+#include "kv/lmdb/group_commit.h"
+#include "kv/lmdb/shared_file.h"
+#include "kv/lmdb/space.h"
+#include "kv/overlay.h"
+
+namespace sluice::kv {
+
+/// The engine behind open_lmdb().
+///
+/// Purpose: durable, shared by processes. Concurrency: one writing batch at a time over all
+/// processes (LMDB's write lock); within a process the bodies of a batch run one after another,
+/// each on a private overlay over what the earlier ones wrote, so they are serializable, and one
+/// that fails leaves nothing. Readers run beside that on snapshots.
+///
+/// The stamp of a body is LMDB's transaction number (8 bytes) and the body's place in the batch
+/// (2).
+class LmdbStore final : public Store {
+ public:
+  static Result<std::unique_ptr<LmdbStore>> open(LmdbOptions options);
+  ~LmdbStore() override;
+
+  Stats stats() const override;
+
+ private:
+  struct Batch;
+
+  LmdbStore(LmdbOptions options, std::unique_ptr<Environment> environment,
+            std::unique_ptr<SharedFile> shared);
+
+  Result<Commit> do_run(const Body& body, const WriteOptions& options) override;
+  void do_submit(Body body, Done done, const WriteOptions& options) override;
+  Status do_read(const ReadBody& body, const ReadOptions& options) override;
+  BellTicket do_listen(std::string_view bell) const override { return bells_.listen(bell); }
+  Wake do_wait(const BellTicket& ticket, const WaitOptions& options) const override {
+    return bells_.wait(ticket, options);
+  }
+  Result<std::uint16_t> do_raise_epoch() override;
+
+  void commit_batch();
+  void commit_singly(const std::vector<Request*>& requests);
+  Status begin(Batch& batch);
+  bool run_into(Batch& batch, Request& request);
+  enum class Outcome : std::uint8_t { committed, aborted, failed };
+  Outcome commit(Batch& batch);
+  Outcome commit_failed(Batch& batch, int rc);
+  void refuse(const std::vector<Request*>& requests, const Status& status);
+  void poison(const Status& status);
+  Status poisoned() const;
+  bool meta_write_failed() const;
+  void clear_stale_readers_now_and_then();
+  Result<TxnPtr> begin_read() const;
+
+  const LmdbOptions options_;
+  const std::unique_ptr<Environment> environment_;
+  const std::unique_ptr<SharedFile> shared_;
+  const Bells bells_;
+  const std::uint64_t reserve_bytes_;
+
+  mutable Mutex mutex_;
+  Status poison_ SLUICE_GUARDED_BY(mutex_);
+  std::atomic<bool> is_poisoned_{false};
+  mutable std::vector<TxnPtr> idle_readers_ SLUICE_GUARDED_BY(mutex_);
+
+  // Only the leader of a batch touches these.
+  Overlay overlay_;
+  MonoTime readers_checked_;
+
+  std::atomic<std::uint64_t> commits_{0};
+  std::atomic<std::uint64_t> refused_full_{0};
+  std::atomic<std::uint64_t> bytes_written_{0};
+  Histogram batch_size_;
+  Histogram commit_ns_;
+  Histogram lock_wait_ns_;
+
+  GroupCommit group_;  // Last: its destructor completes requests, which use all of the above.
+};
+
+}  // namespace sluice::kv

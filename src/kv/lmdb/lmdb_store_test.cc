@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// What only the LMDB engine does: files, reopening, group commit, space, readers.
+#include <gtest/gtest.h>
+#include <lmdb.h>
+#include <sluice/kv.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "codec/record.h"
+#include "kv/lmdb/environment.h"
+#include "tests/support/temp_dir.h"
+
+namespace sluice::kv {
+namespace {
+
+using test::TempDir;
+
+std::unique_ptr<Store> must_open(LmdbOptions options) {
+  auto store = open_lmdb(std::move(options));
+  EXPECT_TRUE(store) << store.error().to_string();
+  return std::move(*store);
+}
+
+Status put(Store& store, std::string_view key, std::string_view value,
+           WriteClass write_class = WriteClass::grow) {
+  return status_of(store.run(
+      [&](Transaction& txn) -> Status {
+        txn.put(key, value);
+        return {};
+      },
+      {.write_class = write_class}));
+}
+
+std::size_t size(Store& store) {
+  std::size_t entries = 0;
+  const Status status = store.read([&](Reader& reader) {
+    return reader.scan(Range::all(), {}, [&](std::string_view, std::string_view) {
+      ++entries;
+      return true;
+    });
+  });
+  EXPECT_TRUE(status.ok()) << status.to_string();
+  return entries;
+}
+
+TEST(LmdbStore, what_was_committed_is_there_after_reopening) {
+  const TempDir dir;
+  Commit before;
+  {
+    const auto store = must_open({.dir = dir.path()});
+    EXPECT_TRUE(put(*store, "k", "v").ok());
+    EXPECT_TRUE(store->raise_epoch());
+    before = store
+                 ->run([](Transaction& txn) {
+                   return txn.put_stamped_key("log/", 0, "", "v"), Status();
+                 })
+                 .value();
+  }
+  const auto store = must_open({.dir = dir.path()});
+  EXPECT_EQ(size(*store), 2u);
+  const Commit after =
+      store->run([](Transaction& txn) { return txn.put_stamped_key("log/", 0, "", "v"), Status(); })
+          .value();
+  EXPECT_EQ(after.epoch, 2);
+  EXPECT_LT(before.mark(0), after.mark(0));
+}
+
+TEST(LmdbStore, its_files_are_private) {
+  const TempDir parent;
+  const std::string dir = parent.path() + "/store";
+  const auto store = must_open({.dir = dir});
+  struct stat info{};
+  ASSERT_EQ(stat(dir.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+  for (const char* file : {"/data.mdb", "/lock.mdb", "/bell"}) {
+    ASSERT_EQ(stat((dir + file).c_str(), &info), 0) << file;
+    EXPECT_EQ(info.st_mode & 0777, 0600u) << file;
+  }
+}
+
+TEST(LmdbStore, a_process_opens_a_directory_once_at_a_time) {
+  const TempDir dir;
+  {
+    const auto store = must_open({.dir = dir.path()});
+    EXPECT_EQ(open_lmdb({.dir = dir.path()}).error().code(), Code::already_exists);
+    EXPECT_EQ(open_lmdb({.dir = dir.path() + "/."}).error().code(), Code::already_exists);
+    EXPECT_TRUE(put(*store, "k", "v").ok());
+  }
+  EXPECT_TRUE(open_lmdb({.dir = dir.path()}));
+}
+
+TEST(LmdbStore, what_cannot_be_opened_is_refused_with_its_reason) {
+  const TempDir dir;
+  EXPECT_EQ(open_lmdb({}).error().code(), Code::invalid_argument);
+  EXPECT_EQ(open_lmdb({.dir = dir.path() + "/no/parent"}).error().code(), Code::not_found);
+  EXPECT_EQ(open_lmdb({.dir = dir.path(), .map_bytes = (1 << 20) - 1}).error().code(),
+            Code::invalid_argument);
+  std::ofstream(dir.path() + "/file") << "x";
+  EXPECT_EQ(open_lmdb({.dir = dir.path() + "/file"}).error().code(), Code::not_found);
+  const TempDir garbage;
+  std::ofstream(garbage.path() + "/data.mdb") << std::string(100'000, 'x');
+  EXPECT_EQ(open_lmdb({.dir = garbage.path()}).error().code(), Code::corrupt);
+  EXPECT_TRUE(open_lmdb({.dir = dir.path()}));
+}
+
+// Writes the header with LMDB itself, as another program version would.
+void write_header(const std::string& dir, const std::string& header) {
+  const auto environment = Environment::open({.dir = dir});
+  ASSERT_TRUE(environment);
+  MDB_txn* txn = nullptr;
+  ASSERT_EQ(mdb_txn_begin((*environment)->get(), nullptr, 0, &txn), 0);
+  MDB_val key = to_val(kHeaderKey);
+  MDB_val value = to_val(header);
+  ASSERT_EQ(mdb_put(txn, (*environment)->dbi(), &key, &value, 0), 0);
+  ASSERT_EQ(mdb_txn_commit(txn), 0);
+}
+
+TEST(LmdbStore, a_newer_minor_format_opens_and_a_newer_major_is_refused_by_name) {
+  const TempDir dir;
+  const codec::RecordFormat minor{.type = 'H', .major = 1, .minor = 9, .field_max = 2};
+  write_header(dir.path(), codec::RecordWriter(minor).field(1, 5u).field(2, "new").finish());
+  EXPECT_TRUE(open_lmdb({.dir = dir.path()}));
+  const codec::RecordFormat major{.type = 'H', .major = 2, .minor = 0, .field_max = 1};
+  write_header(dir.path(), codec::RecordWriter(major).field(1, 5u).finish());
+  const auto refused = open_lmdb({.dir = dir.path()});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::invalid_argument);
+  EXPECT_NE(refused.error().message().find("2"), std::string::npos) << refused.error().message();
+  const TempDir damaged;
+  write_header(damaged.path(), "not a record");
+  EXPECT_EQ(open_lmdb({.dir = damaged.path()}).error().code(), Code::corrupt);
+}
+
+TEST(LmdbStore, concurrent_callers_share_a_commit) {
+  const TempDir dir;
+  const auto store = must_open({.dir = dir.path()});
+  std::latch inside(1);
+  std::latch queued(1);
+  {
+    // The first caller leads and stays in its body until the others have queued up behind it.
+    std::jthread leader([&] {
+      EXPECT_TRUE(store->run([&](Transaction& txn) -> Status {
+        txn.put("leader", "v");
+        inside.count_down();
+        queued.wait();
+        return {};
+      }));
+    });
+    inside.wait();
+    std::latch told(20);
+    for (int i = 0; i < 20; ++i)
+      store->submit([i](Transaction& txn) { return txn.put(std::to_string(i), "v"), Status(); },
+                    [&](Result<Commit> result) {
+                      EXPECT_TRUE(result);
+                      told.count_down();
+                    });
+    queued.count_down();
+    told.wait();
+  }
+  const Stats stats = store->stats();
+  EXPECT_EQ(stats.commits, 21u);
+  EXPECT_EQ(stats.batch_size.count, 1u);
+  EXPECT_EQ(stats.batch_size.max, 21u);
+  EXPECT_EQ(stats.commit_ns.count, 1u);
+  EXPECT_EQ(size(*store), 21u);
+}
+
+TEST(LmdbStore, bodies_of_one_batch_see_the_earlier_ones) {
+  const TempDir dir;
+  const auto store = must_open({.dir = dir.path()});
+  std::latch inside(1);
+  std::latch queued(1);
+  std::latch told(3);
+  std::vector<std::string> seen(3);
+  {
+    std::jthread leader([&] {
+      (void)store->run([&](Transaction& txn) -> Status {
+        inside.count_down();
+        queued.wait();
+        txn.put("k", "0");
+        return {};
+      });
+    });
+    inside.wait();
+    for (std::size_t i = 0; i < 3; ++i)
+      store->submit(
+          [&, i](Transaction& txn) -> Status {
+            SLUICE_LET(value, txn.get("k"));
+            seen[i] = value.value_or("nothing");
+            txn.put("k", std::to_string(i + 1));
+            if (i == 1) return {Code::cancelled, "the next one must not see this"};
+            return {};
+          },
+          [&](Result<Commit>) { told.count_down(); });
+    queued.count_down();
+    told.wait();
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"0", "1", "1"}));
+}
+
+TEST(LmdbStore, a_body_too_large_for_the_map_fails_alone) {
+  const TempDir dir;
+  const auto store =
+      must_open({.dir = dir.path(), .map_bytes = 4 << 20, .reserve_bytes = 256 << 10});
+  std::latch inside(1);
+  std::latch queued(1);
+  std::latch told(3);
+  std::vector<Code> codes(3);
+  {
+    std::jthread leader([&] {
+      EXPECT_TRUE(store->run([&](Transaction& txn) -> Status {
+        if (inside.try_wait()) return txn.put("leader", "v"), Status();  // Run again, singly.
+        inside.count_down();
+        queued.wait();
+        return txn.put("leader", "v"), Status();
+      }));
+    });
+    inside.wait();
+    for (std::size_t i = 0; i < 3; ++i)
+      store->submit(
+          [&, i](Transaction& txn) -> Status {
+            const std::string value(90'000, 'v');
+            for (int n = 0; n < (i == 1 ? 60 : 1); ++n)
+              txn.put(std::to_string(i) + "/" + std::to_string(n), value);
+            return {};
+          },
+          [&, i](Result<Commit> result) {
+            codes[i] = status_of(result).code();
+            told.count_down();
+          },
+          {.write_class = WriteClass::drain});
+    queued.count_down();
+    told.wait();
+  }
+  EXPECT_EQ(codes, (std::vector<Code>{Code::ok, Code::storage_full, Code::ok}));
+  EXPECT_EQ(size(*store), 3u);
+  EXPECT_TRUE(put(*store, "after", "v").ok());
+}
+
+TEST(LmdbStore, more_readers_than_slots_is_unavailable_and_passes) {
+  const TempDir dir;
+  const auto store = must_open({.dir = dir.path(), .readers_max = 2});
+  const Status outer = store->read([&](Reader&) -> Status {
+    std::jthread([&] {
+      EXPECT_TRUE(store
+                      ->read([&](Reader&) -> Status {
+                        std::jthread([&] {
+                          EXPECT_EQ(store->read([](Reader&) { return Status(); }).code(),
+                                    Code::unavailable);
+                        }).join();
+                        return {};
+                      })
+                      .ok());
+    }).join();
+    return {};
+  });
+  EXPECT_TRUE(outer.ok());
+  EXPECT_TRUE(store->read([](Reader&) { return Status(); }).ok());
+}
+
+TEST(LmdbStore, preallocation_takes_the_whole_map_from_the_disk) {
+  const TempDir dir;
+  const auto store = must_open({.dir = dir.path(), .map_bytes = 8 << 20, .preallocate = true});
+  struct stat info{};
+  ASSERT_EQ(stat((dir.path() + "/data.mdb").c_str(), &info), 0);
+  EXPECT_GE(info.st_blocks * 512, 8 << 20);
+  EXPECT_TRUE(put(*store, "k", "v").ok());
+}
+
+TEST(LmdbStore, stats_tell_how_full_it_is) {
+  const TempDir dir;
+  const auto store = must_open({.dir = dir.path(), .map_bytes = 16 << 20});
+  const std::uint64_t empty = store->stats().used_bytes;
+  for (int i = 0; i < 40; ++i)
+    EXPECT_TRUE(put(*store, std::to_string(i), std::string(90'000, 'v')).ok());
+  const Stats full = store->stats();
+  EXPECT_EQ(full.map_bytes, std::uint64_t{16 << 20});
+  EXPECT_GT(full.used_bytes, empty + 40 * 90'000);
+  EXPECT_TRUE(store->run([](Transaction& txn) { return txn.erase_range(Range::all()), Status(); }));
+  EXPECT_LT(store->stats().used_bytes, empty + 100'000);
+  EXPECT_EQ(full.engine.substr(0, 5), "lmdb ");
+}
+
+}  // namespace
+}  // namespace sluice::kv

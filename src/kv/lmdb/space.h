@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// How much room a store has left, and who may use it.
+#pragma once
+
+#include <lmdb.h>
+
+#include <cstdint>
+
+#include "kv/lmdb/environment.h"
+
+namespace sluice::kv {
+
+/// Pages on the free list that the next writer can use. (Pages freed after the oldest reader began,
+/// or by the very last commit, must wait.) Walks the free list: O(commits it remembers).
+Result<std::uint64_t> reusable_pages(const Environment& environment, MDB_txn* txn);
+
+/// All pages on the free list.
+Result<std::uint64_t> free_pages(MDB_txn* txn);
+
+/// The room of one batch. The drain class may use all of it; the grow class must leave the reserve,
+/// so that whoever wants to delete something always can. Without one, deleting from a full store
+/// fails: LMDB copies every page that it changes.
+class Space {
+ public:
+  Space(const Environment& environment, MDB_txn* txn, std::uint64_t reserve_bytes)
+      : environment_(environment), txn_(txn), reserve_bytes_(reserve_bytes) {}
+
+  /// Whether writes of the grow class fit, `keys` of them with `bytes` altogether, and counts them
+  /// against the room if they do. Never too optimistic. Cheap while the map is not nearly full.
+  Result<bool> take(std::size_t keys, std::size_t bytes);
+
+  /// As take(), for the drain class: counts, and never refuses.
+  void take_drain(std::size_t keys, std::size_t bytes) { taken_ += pages_for(keys, bytes); }
+
+ private:
+  std::uint64_t pages_for(std::size_t keys, std::size_t bytes);
+
+  const Environment& environment_;
+  MDB_txn* txn_;
+  const std::uint64_t reserve_bytes_;
+  std::uint64_t taken_ = 0;
+  std::uint64_t depth_ = 0;
+  bool counted_free_ = false;
+  std::uint64_t free_ = 0;
+};
+
+}  // namespace sluice::kv

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+#include "kv/overlay.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "base/check.h"
+#include "kv/keys.h"
+
+namespace sluice::kv {
+
+std::array<char, 8> counter_after(std::string_view before, std::int64_t delta) {
+  std::uint64_t number = 0;
+  for (std::size_t i = std::min<std::size_t>(before.size(), 8); i > 0; --i)
+    number = number << 8 | static_cast<std::uint8_t>(before[i - 1]);
+  number += static_cast<std::uint64_t>(delta);
+  std::array<char, 8> bytes{};
+  for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<char>(number >> (8 * i));
+  return bytes;
+}
+
+std::string_view Overlay::keep(std::string_view bytes) {
+  if (bytes.empty()) return {};
+  auto* copy = static_cast<char*>(arena_.allocate(bytes.size(), 1));
+  std::memcpy(copy, bytes.data(), bytes.size());
+  return {copy, bytes.size()};
+}
+
+Overlay::Write& Overlay::write_to(std::string_view key) {
+  bytes_ += key.size();
+  const auto it = writes_.lower_bound(key);
+  if (it != writes_.end() && it->first == key) return it->second;
+  return writes_.emplace_hint(it, keep(key), Write{})->second;
+}
+
+void Overlay::put(std::string_view key, std::string_view value) {
+  bytes_ += value.size();
+  write_to(key) = Write{.kind = Kind::put, .value = keep(value)};
+}
+
+void Overlay::erase(std::string_view key) {
+  write_to(key) = Write{.kind = Kind::erase};
+}
+
+void Overlay::erase_range(std::string_view begin, std::string_view end) {
+  if (begin >= end) return;
+  bytes_ += begin.size() + end.size();
+  writes_.erase(writes_.lower_bound(begin), writes_.lower_bound(end));
+  erased_.insert(keep(begin), keep(end));
+}
+
+void Overlay::add(std::string_view key, std::int64_t delta) {
+  bytes_ += sizeof delta;
+  const bool hidden = erased_.contains(key);
+  const auto size_before = writes_.size();
+  Write& write = write_to(key);
+  const bool fresh = writes_.size() != size_before;
+  SLUICE_CHECK(write.kind != Kind::stamped_value);
+  if (fresh && !hidden) {
+    write = Write{.kind = Kind::add, .delta = delta};
+  } else if (write.kind == Kind::add) {
+    write.delta = static_cast<std::int64_t>(static_cast<std::uint64_t>(write.delta) +
+                                            static_cast<std::uint64_t>(delta));
+  } else {
+    // What lies below is known (a put, or nothing), so the sum is too.
+    const auto sum = counter_after(write.kind == Kind::put ? write.value : "", delta);
+    write = Write{.kind = Kind::put, .value = keep({sum.data(), sum.size()})};
+  }
+}
+
+void Overlay::put_stamped_key(std::string_view prefix, std::uint32_t ordinal,
+                              std::string_view suffix, std::string_view value) {
+  bytes_ += prefix.size() + kMarkBytes + suffix.size() + value.size();
+  const std::string_view kept = keep(prefix);
+  stamped_keys_.push_back({kept, keep(suffix), keep(value), ordinal});
+  if (!unreadable_.contains(kept)) unreadable_.insert(kept, keep(after_prefix(prefix)));
+}
+
+void Overlay::put_stamped_value(std::string_view key, std::string_view value,
+                                std::uint32_t ordinal) {
+  bytes_ += value.size() + kMarkBytes;
+  write_to(key) = Write{.kind = Kind::stamped_value, .value = keep(value), .ordinal = ordinal};
+  unreadable_.insert(keep(key), keep(after_key(key)));
+}
+
+void Overlay::ring(std::string_view bell) {
+  if (std::find(bells_.begin(), bells_.end(), bell) == bells_.end()) bells_.push_back(keep(bell));
+}
+
+const Overlay::Write* Overlay::find(std::string_view key) const {
+  const auto it = writes_.find(key);
+  return it == writes_.end() ? nullptr : &it->second;
+}
+
+Status Overlay::apply_write(Sink& sink, const Commit& commit, std::string_view key,
+                            const Write& write) const {
+  switch (write.kind) {
+    case Kind::put:
+      return sink.put(key, write.value);
+    case Kind::erase:
+      return sink.erase(key);
+    case Kind::add:
+      return sink.add(key, write.delta);
+    case Kind::stamped_value:
+      break;
+  }
+  return sink.put(key, std::string(write.value) + commit.mark(write.ordinal).encode());
+}
+
+Status Overlay::apply(Sink& sink, const Commit& commit) const {
+  for (const auto& [begin, end] : erased_) SLUICE_TRY(sink.erase_range(begin, end));
+  for (const auto& [key, write] : writes_) SLUICE_TRY(apply_write(sink, commit, key, write));
+  std::string key;
+  for (const StampedKey& stamped : stamped_keys_) {
+    key.assign(stamped.prefix).append(commit.mark(stamped.ordinal).encode()).append(stamped.suffix);
+    SLUICE_TRY(sink.put(key, stamped.value));
+  }
+  return {};
+}
+
+void Overlay::clear() {
+  writes_.clear();
+  erased_.clear();
+  unreadable_.clear();
+  stamped_keys_.clear();
+  bells_.clear();
+  bytes_ = 0;
+  arena_.release();
+}
+
+}  // namespace sluice::kv

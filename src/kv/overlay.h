@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// The private writes of one transaction, until its commit applies them to the store.
+#pragma once
+
+#include <sluice/kv.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory_resource>
+#include <string_view>
+
+#include "kv/intervals.h"
+
+namespace sluice::kv {
+
+/// Where an engine receives the writes of a body that commits, with the stamps filled in.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual Status put(std::string_view key, std::string_view value) = 0;
+  virtual Status erase(std::string_view key) = 0;
+  virtual Status erase_range(std::string_view begin, std::string_view end) = 0;
+  virtual Status add(std::string_view key, std::int64_t delta) = 0;
+};
+
+/// Later writes win over earlier ones to the same key. One Overlay serves many transactions in
+/// turn: clear() keeps its memory. All bytes are copied into one arena that the transaction's size
+/// limit bounds. Not thread-safe.
+class Overlay {
+ public:
+  enum class Kind : std::uint8_t { put, erase, add, stamped_value };
+  struct Write {
+    Kind kind = Kind::put;
+    std::string_view value = {};  // put, stamped_value
+    std::int64_t delta = 0;       // add
+    std::uint32_t ordinal = 0;    // stamped_value
+  };
+  using Writes = std::pmr::map<std::string_view, Write>;
+
+  Overlay() {}  // Not defaulted: first_block_ stays uninitialised.
+  Overlay(const Overlay&) = delete;
+  Overlay& operator=(const Overlay&) = delete;
+
+  void put(std::string_view key, std::string_view value);
+  void erase(std::string_view key);
+  void erase_range(std::string_view begin, std::string_view end);
+  /// The key must not hold a stamped value of this transaction.
+  void add(std::string_view key, std::int64_t delta);
+  void put_stamped_key(std::string_view prefix, std::uint32_t ordinal, std::string_view suffix,
+                       std::string_view value);
+  void put_stamped_value(std::string_view key, std::string_view value, std::uint32_t ordinal);
+  void ring(std::string_view bell);
+
+  /// The write to exactly this key, or null.
+  const Write* find(std::string_view key) const;
+  /// The writes to single keys, in key order.
+  const Writes& writes() const { return writes_; }
+  /// Whether the key's committed value is hidden by an erased range (a later write may follow it).
+  bool erased(std::string_view key) const { return erased_.contains(key); }
+  /// Whether a read of begin <= key < end could see something whose stamp is not known yet.
+  bool unreadable(std::string_view begin, std::string_view end) const {
+    return unreadable_.meets(begin, end);
+  }
+  bool unreadable(std::string_view key) const { return unreadable_.contains(key); }
+
+  bool empty() const { return writes_.empty() && erased_.empty() && stamped_keys_.empty(); }
+  std::size_t write_count() const { return writes_.size() + stamped_keys_.size(); }
+  /// Keys and values of all writes so far.
+  std::size_t bytes() const { return bytes_; }
+  const std::pmr::list<std::string_view>& bells() const { return bells_; }
+
+  /// Hands every write to `sink`: erased ranges first, then single keys, then stamped keys. Stops
+  /// at the first failure.
+  Status apply(Sink& sink, const Commit& commit) const;
+
+  void clear();
+
+ private:
+  struct StampedKey {
+    std::string_view prefix;
+    std::string_view suffix;
+    std::string_view value;
+    std::uint32_t ordinal = 0;
+  };
+
+  std::string_view keep(std::string_view bytes);
+  Write& write_to(std::string_view key);
+  Status apply_write(Sink& sink, const Commit& commit, std::string_view key,
+                     const Write& write) const;
+
+  // Every container gives up all of its memory in clear(); a vector would keep its buffer.
+  std::array<std::byte, 8192> first_block_;
+  std::pmr::monotonic_buffer_resource arena_{first_block_.data(), first_block_.size()};
+  Writes writes_{&arena_};
+  Intervals erased_{&arena_};
+  Intervals unreadable_{&arena_};
+  std::pmr::list<StampedKey> stamped_keys_{&arena_};
+  std::pmr::list<std::string_view> bells_{&arena_};
+  std::size_t bytes_ = 0;
+};
+
+/// The number that add() makes of `before`, which may have any length (see Transaction::add).
+std::array<char, 8> counter_after(std::string_view before, std::int64_t delta);
+
+}  // namespace sluice::kv
