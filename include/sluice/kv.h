@@ -43,8 +43,9 @@ inline constexpr std::size_t kValueBytesMax = 100'000;
 inline constexpr std::size_t kTransactionBytesMax = 10'000'000;
 /// From the first line of a body to its return; the same for a read, unless it is `unbounded`.
 inline constexpr Duration kTransactionTimeMax = std::chrono::seconds(5);
-/// Keys that begin with this byte belong to the engine: reading or writing one is refused.
-inline constexpr char kReservedPrefix = '\xff';
+/// Keys that begin with one of these bytes belong to the engine: reading or writing one is refused.
+inline constexpr char kReservedFirst = '\x00';
+inline constexpr char kReservedLast = '\xff';
 
 // ---------------------------------------------------------------------------------------- stamps
 
@@ -98,7 +99,7 @@ struct Range {
   std::string begin;
   std::string end;
 
-  /// All keys that start with `prefix`, which must not be empty nor start with kReservedPrefix.
+  /// All keys that start with `prefix`, which must itself be a key that users may hold.
   static Range prefix(std::string_view prefix);
   /// Every key that a user of the store may hold.
   static Range all();
@@ -357,7 +358,8 @@ struct LmdbOptions {
   /// The store's directory; made if it is missing (its parent must exist), private to the user.
   std::string dir = {};
   /// The most that the store can hold. Address space, not disk: the file grows as it is used.
-  /// Stored with the data; a larger value grows it at the next open.
+  /// Stored with the data: a larger value grows it, a smaller one changes nothing. A process that
+  /// had it open before gets `unavailable` once it meets data beyond its own map, and reopens.
   std::uint64_t map_bytes = std::uint64_t{64} << 30;
   /// Space that only the drain class may use; 0 picks 1/32 of the map, at most 256 MiB.
   std::uint64_t reserve_bytes = 0;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <ctime>
 
 namespace sluice {
@@ -14,8 +15,8 @@ namespace {
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
 long futex(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
-           const timespec* timeout) {
-  return syscall(SYS_futex, &word, operation, value, timeout, nullptr, 0);
+           const timespec* timeout, std::uint32_t bits = 0) {
+  return syscall(SYS_futex, &word, operation, value, timeout, nullptr, bits);
 }
 
 }  // namespace
@@ -27,12 +28,17 @@ bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, 
   return futex(word, FUTEX_WAIT, expected, &relative) == 0 || errno != ETIMEDOUT;
 }
 
-void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected) {
-  futex(word, FUTEX_WAIT, expected, nullptr);
+void futex_wake(const std::atomic<std::uint32_t>& word) {
+  futex(word, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-void futex_wake(const std::atomic<std::uint32_t>& word, int count) {
-  futex(word, FUTEX_WAKE, static_cast<std::uint32_t>(count), nullptr);
+void futex_wait_private(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                        std::uint32_t bits) {
+  futex(word, FUTEX_WAIT_BITSET_PRIVATE, expected, nullptr, bits);
+}
+
+void futex_wake_private(const std::atomic<std::uint32_t>& word, std::uint32_t bits) {
+  futex(word, FUTEX_WAKE_BITSET_PRIVATE, INT_MAX, nullptr, bits);
 }
 
 }  // namespace sluice

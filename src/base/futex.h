@@ -13,10 +13,15 @@ namespace sluice {
 /// Returns false only if the whole timeout passed.
 bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, Duration timeout);
 
-/// Sleeps while `word` holds `expected`, however long.
-void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected);
+/// Wakes all sleepers on `word`, in every process that maps it.
+void futex_wake(const std::atomic<std::uint32_t>& word);
 
-/// Wakes up to `count` sleepers on `word`, in every process that maps it.
-void futex_wake(const std::atomic<std::uint32_t>& word, int count);
+/// Cheaper, for threads of one process only, and without a time limit: a sleeper is woken by those
+/// wakers whose `bits` have one in common with its own.
+void futex_wait_private(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                        std::uint32_t bits);
+void futex_wake_private(const std::atomic<std::uint32_t>& word, std::uint32_t bits);
+
+inline constexpr std::uint32_t kFutexAllBits = ~std::uint32_t{0};
 
 }  // namespace sluice

@@ -2,7 +2,6 @@
 #include "kv/bells.h"
 
 #include <algorithm>
-#include <climits>
 #include <stop_token>
 
 #include "base/futex.h"
@@ -19,7 +18,7 @@ std::uint64_t stable_hash(std::string_view text) {
 
 void ring_word(std::atomic<std::uint32_t>& word) {
   word.fetch_add(1);
-  futex_wake(word, INT_MAX);
+  futex_wake(word);
 }
 
 }  // namespace

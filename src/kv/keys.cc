@@ -35,12 +35,16 @@ std::string printable(std::string_view key) {
 }
 
 Range Range::prefix(std::string_view prefix) {
-  SLUICE_CHECK(!prefix.empty() && prefix.front() != kReservedPrefix);
+  SLUICE_CHECK(is_user_key(prefix));
   return {std::string(prefix), after_prefix(prefix)};
 }
 
 Range Range::all() {
-  return {"", std::string(1, kReservedPrefix)};
+  return {"", std::string(1, kReservedLast)};
+}
+
+bool is_user_key(std::string_view key) {
+  return !key.empty() && key.front() != kReservedFirst && key.front() != kReservedLast;
 }
 
 std::string Mark::encode() const {

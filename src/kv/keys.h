@@ -17,6 +17,9 @@ inline std::string after_key(std::string_view key) {
 /// The least key after all keys that start with `prefix`, which must hold a byte other than 0xff.
 std::string after_prefix(std::string_view prefix);
 
+/// Whether the first byte leaves the key to the users of the store.
+bool is_user_key(std::string_view key);
+
 /// A key for messages: printable bytes as they are, others as \xNN, at most 64 of them.
 std::string printable(std::string_view key);
 

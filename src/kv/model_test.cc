@@ -47,11 +47,10 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
 
 // Few and short keys, so that operations meet; some values need several pages.
 rc::Gen<std::string> keys() {
-  const auto letter = rc::gen::elementOf(std::string("ab\x00\xfe", 4));
-  return rc::gen::suchThat(
-      rc::gen::map(rc::gen::pair(letter, rc::gen::container<std::string>(letter)),
-                   [](const auto& pair) { return (pair.first + pair.second).substr(0, 4); }),
-      [](const std::string& key) { return !key.empty(); });
+  const auto first = rc::gen::elementOf(std::string("ab\x01\xfe"));
+  const auto other = rc::gen::elementOf(std::string("ab\x00\xff", 4));
+  return rc::gen::map(rc::gen::pair(first, rc::gen::container<std::string>(other)),
+                      [](const auto& pair) { return (pair.first + pair.second).substr(0, 4); });
 }
 
 rc::Gen<std::string> values() {

@@ -13,15 +13,17 @@ namespace {
 
 constexpr unsigned kClockCheckPeriod = 16;  // Operations between two looks at the clock.
 
+Status reserved() {
+  return {Code::invalid_argument, "keys that begin with 0x00 or 0xff belong to the store"};
+}
+
 Status check_key(std::string_view key) {
   if (key.empty()) return {Code::invalid_argument, "a key must not be empty"};
   if (key.size() > kKeyBytesMax)
     return {Code::invalid_argument, "key of " + std::to_string(key.size()) + " bytes: at most " +
                                         std::to_string(kKeyBytesMax) + " are allowed (" +
                                         printable(key) + ")"};
-  if (key.front() == kReservedPrefix)
-    return {Code::invalid_argument, "keys that begin with 0xff belong to the store"};
-  return {};
+  return is_user_key(key) ? Status() : reserved();
 }
 
 Status check_value(std::size_t bytes) {
@@ -34,9 +36,7 @@ Status check_value(std::size_t bytes) {
 Status check_range(const Range& range) {
   if (range.begin.size() > kKeyBytesMax || range.end.size() > kKeyBytesMax + 1)
     return {Code::invalid_argument, "a range's end is longer than a key can be"};
-  if (range.end > std::string_view(&kReservedPrefix, 1))
-    return {Code::invalid_argument, "keys that begin with 0xff belong to the store"};
-  return {};
+  return range.end > std::string_view(&kReservedLast, 1) ? reserved() : Status();
 }
 
 std::string_view as_view(const std::array<char, 8>& bytes) {

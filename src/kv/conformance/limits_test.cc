@@ -184,12 +184,15 @@ TEST_P(Conformance, an_unbounded_read_may_take_longer_or_is_refused) {
 TEST_P(Conformance, keys_of_the_engine_are_out_of_reach) {
   const std::vector<std::function<void(Transaction&)>> refused = {
       [](Transaction& txn) { txn.put("\xff", "v"); },
+      [](Transaction& txn) { txn.put(std::string_view("\0", 1), "v"); },
+      [](Transaction& txn) { txn.erase(std::string_view("\0sluice", 7)); },
+      [](Transaction& txn) { (void)txn.get(std::string_view("\0sluice", 7)); },
+      [](Transaction& txn) { txn.put_stamped_key(std::string_view("\0", 1), 0, "", "v"); },
       [](Transaction& txn) { txn.put("\xff key", "v"); },
-      [](Transaction& txn) { txn.erase("\xffsluice"); },
       [](Transaction& txn) { txn.add("\xff", 1); },
       [](Transaction& txn) { txn.put_stamped_key("\xff", 0, "", "v"); },
       [](Transaction& txn) { txn.erase_range({"a", "\xff\x01"}); },
-      [](Transaction& txn) { (void)txn.get("\xffsluice"); },
+      [](Transaction& txn) { (void)txn.get("\xff"); },
       [](Transaction& txn) { (void)txn.scan({"a", "\xff\xff"}); },
   };
   for (std::size_t i = 0; i < refused.size(); ++i) {
@@ -197,6 +200,22 @@ TEST_P(Conformance, keys_of_the_engine_are_out_of_reach) {
     EXPECT_EQ(outcome(store, refused[i]), Code::invalid_argument) << i;
     EXPECT_TRUE(all_committed(store).empty());
   }
+}
+
+TEST_P(Conformance, ranges_pass_by_the_keys_of_the_engine) {
+  const Opened store = open_engine(GetParam());
+  must_put(store, "\x01", "v");
+  must_run(store, [](Transaction& txn) -> Status {
+    EXPECT_EQ(txn.scan({"", "\x02"}).value().size(), 1u);
+    EXPECT_EQ(txn.scan({std::string(1, '\0'), "\x02"}, {.reverse = true}).value().size(), 1u);
+    EXPECT_EQ(txn.scan({"", "\x01"}).value().size(), 0u);
+    EXPECT_EQ(txn.scan({"", "\x01"}, {.reverse = true}).value().size(), 0u);
+    txn.erase_range({"", "\x01"});
+    txn.erase_range(Range::all());
+    return {};
+  });
+  EXPECT_TRUE(all_committed(store).empty());
+  EXPECT_TRUE(store->raise_epoch());  // The engine's own keys are still there.
 }
 
 TEST_P(Conformance, after_a_failure_every_operation_fails_the_same_way) {

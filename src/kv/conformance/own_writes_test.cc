@@ -163,10 +163,9 @@ TEST_P(Conformance, a_scan_honours_its_bounds_and_its_limit) {
 
 TEST_P(Conformance, keys_are_ordered_as_unsigned_bytes_with_prefixes_first) {
   const Opened store = open_engine(GetParam());
-  const Keys keys = {std::string("\0", 1),
-                     std::string("\0\0", 2),
-                     std::string("\0\1", 2),
-                     "\x01",
+  const Keys keys = {"\x01",
+                     std::string("\x01\0", 2),
+                     "\x01\x01",
                      "a",
                      std::string("a\0", 2),
                      "aa",

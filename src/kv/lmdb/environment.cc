@@ -133,17 +133,19 @@ Result<std::unique_ptr<Environment>> Environment::open(const LmdbOptions& option
 Status Environment::open_env(const LmdbOptions& options) {
   const auto step = [&](int rc) { return lmdb_status(rc, "cannot open the store in " + dir_); };
   SLUICE_TRY(step(mdb_env_create(&env_)));
-  SLUICE_TRY(step(mdb_env_set_mapsize(env_, options.map_bytes)));
   SLUICE_TRY(step(mdb_env_set_maxreaders(env_, options.readers_max)));
   // Durable mode: none of LMDB's flags that trade safety for speed. NOTLS ties a read transaction
   // to its handle, so that threads come and go; NORDAHEAD suits random access to a large file.
   unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
   if (mutant("kv.no_sync")) flags |= MDB_NOSYNC;
   SLUICE_TRY(step(mdb_env_open(env_, dir_.c_str(), flags, 0600)));
+  // Opened as it was stored, the map may grow but not shrink: other processes may rely on its size.
+  if (info().me_mapsize < options.map_bytes)
+    SLUICE_TRY(step(mdb_env_set_mapsize(env_, options.map_bytes)));
   if (options.preallocate) {
     int fd = -1;
     mdb_env_get_fd(env_, &fd);
-    SLUICE_TRY(step(posix_fallocate(fd, 0, static_cast<off_t>(options.map_bytes))));
+    SLUICE_TRY(step(posix_fallocate(fd, 0, static_cast<off_t>(info().me_mapsize))));
   }
   MDB_stat stat{};
   mdb_env_stat(env_, &stat);

@@ -12,8 +12,12 @@
 
 namespace sluice::kv {
 
-/// The key of the header record, in the range that users of the store cannot reach.
-inline constexpr std::string_view kHeaderKey = "\xffsluice";
+/// The key of the header record, which users of the store cannot reach. It is the first of all
+/// keys: were it the last, no insertion would be an append for LMDB, which leaves its pages full
+/// only when keys are appended.
+inline constexpr std::string_view kHeaderKey{"\0sluice", 7};
+/// Where the keys of users begin.
+inline constexpr std::string_view kFirstUserKey = "\x01";
 
 MDB_val to_val(std::string_view bytes);
 std::string_view to_view(const MDB_val& val);

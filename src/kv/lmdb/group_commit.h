@@ -4,12 +4,11 @@
 
 #include <sluice/kv.h>
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -26,9 +25,13 @@ struct Request {
   const Body* body = nullptr;
   WriteOptions options = {};
   /// Set by the leader before the request is finished.
-  Result<Commit> result = Commit{};
-  /// What the waiting thread of run() sleeps on.
+  Result<Commit> result = error(Code::commit_unknown, "undecided");
+
+  /// How the thread in run() is woken: see GroupCommit::await().
   std::atomic<std::uint32_t> state{waiting};
+  std::uint32_t round = 0;
+  std::uint32_t bit = 0;
+
   /// Of submit() only; `body` then refers to this one.
   Body owned_body = {};
   Done done = {};
@@ -43,7 +46,7 @@ class GroupCommit {
   /// The most bodies in one commit.
   static constexpr std::size_t kBatchMax = 1024;
 
-  GroupCommit(std::function<void()> commit_batch, const Clock& clock);
+  explicit GroupCommit(std::function<void()> commit_batch);
   /// Completes what was submitted. No thread may be in run().
   ~GroupCommit();
 
@@ -57,27 +60,39 @@ class GroupCommit {
   void finish(const std::vector<Request*>& batch);
 
  private:
-  void lead_until_finished(Request& own);
+  bool push(Request* request);
+  Request* pop();
+  bool linger(std::size_t taken);
+  void lead_until_finished(const Request& own);
   void pass_lead();
+  std::uint32_t await(const Request& request) const;
+  void wake_server();
   void serve_submitted(const std::stop_token& stop);
   bool queue_empty();
-  bool linger(std::size_t taken);
-  Request* pop();
 
   const std::function<void()> commit_batch_;
-  const Clock& clock_;
 
   Mutex mutex_;
   std::deque<Request*> queue_ SLUICE_GUARDED_BY(mutex_);
   bool led_ SLUICE_GUARDED_BY(mutex_) = false;
+  // How many requests a lingering leader waits for; 0 if none lingers.
+  std::size_t wanted_ SLUICE_GUARDED_BY(mutex_) = 0;
+  // Which of rounds_ the next request sleeps on: it changes whenever a batch is closed.
+  std::uint32_t round_ SLUICE_GUARDED_BY(mutex_) = 0;
+  std::uint32_t pushed_ SLUICE_GUARDED_BY(mutex_) = 0;
   std::jthread server_ SLUICE_GUARDED_BY(mutex_);
 
-  // The state of the server thread, as Request::state: waiting, or leading.
-  std::atomic<std::uint32_t> server_state_{Request::waiting};
+  // What the threads of one batch sleep on, so that one system call wakes them all, while those of
+  // the next batch sleep on the other.
+  std::array<std::atomic<std::uint32_t>, 2> rounds_{};
+  // What a lingering leader sleeps on: changes when the wanted number has come.
+  std::atomic<std::uint32_t> arrivals_{0};
+  // What the server thread sleeps on: changes when it is to lead.
+  std::atomic<std::uint32_t> server_calls_{0};
 
   // Only the leader touches these.
   std::size_t expected_ = 1;
-  std::optional<MonoTime> linger_until_;
+  bool lingered_ = false;  // In this batch.
 };
 
 }  // namespace sluice::kv

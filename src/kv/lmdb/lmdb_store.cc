@@ -16,11 +16,11 @@ namespace {
 
 constexpr Duration kReaderCheckPeriod = std::chrono::seconds(10);
 
-std::uint64_t reserve_for(const LmdbOptions& options) {
+std::uint64_t reserve_for(const LmdbOptions& options, std::uint64_t map_bytes) {
   constexpr std::uint64_t kMin = 512 << 10;
   constexpr std::uint64_t kMax = 256 << 20;
   if (options.reserve_bytes != 0) return options.reserve_bytes;
-  return std::clamp(options.map_bytes / 32, kMin, kMax);
+  return std::clamp(map_bytes / 32, kMin, kMax);
 }
 
 Stamp stamp_of(std::uint64_t transaction, std::size_t place) {
@@ -43,11 +43,19 @@ bool disk_is_full(const std::string& dir) {
 
 // One LMDB transaction and the requests that share it.
 struct LmdbStore::Batch {
+  // LMDB frees a writer's cursors with its transaction, so the sink must go first.
+  MDB_txn* end_writing() {
+    sink.reset();
+    return txn.release();
+  }
+  void abort() { mdb_txn_abort(end_writing()); }
+
   TxnPtr txn;
   std::uint16_t epoch = 0;
   std::vector<Request*> requests;
   std::vector<std::string> bells;
   std::optional<Space> space;
+  std::optional<LmdbSink> sink;
   std::uint64_t bytes = 0;
   std::size_t writers = 0;  // Requests that wrote something.
 };
@@ -58,9 +66,9 @@ LmdbStore::LmdbStore(LmdbOptions options, std::unique_ptr<Environment> environme
       environment_(std::move(environment)),
       shared_(std::move(shared)),
       bells_(shared_->bell_words(), [this] { return environment_->info().me_last_txnid; }),
-      reserve_bytes_(reserve_for(options_)),
+      reserve_bytes_(reserve_for(options_, environment_->info().me_mapsize)),
       readers_checked_(options_.clock->mono()),
-      group_([this] { commit_batch(); }, *options_.clock) {}
+      group_([this] { commit_batch(); }) {}
 
 LmdbStore::~LmdbStore() = default;
 
@@ -84,19 +92,19 @@ void LmdbStore::do_submit(Body body, Done done, const WriteOptions& options) {
 void LmdbStore::commit_batch() {
   Batch batch;
   const Status begun = begin(batch);
-  bool applied = begun.ok();
+  Status applied;
   while (Request* request = group_.take(batch.requests.size())) {
     batch.requests.push_back(request);
-    if (applied) applied = run_into(batch, *request);
-    if (begun.ok() && !applied) break;
+    if (begun.ok()) applied = run_into(batch, *request);
+    if (!applied.ok()) break;
   }
   if (!begun.ok()) {
     refuse(batch.requests, begun);
-  } else if (!applied || commit(batch) == Outcome::aborted) {
-    batch.txn.reset();
+  } else if (!applied.ok() || commit(batch) == Outcome::aborted) {
+    batch.abort();
     commit_singly(batch.requests);
   }
-  for (const std::string& bell : batch.bells) bells_.ring(bell);
+  ring(batch);
   clear_stale_readers_now_and_then();
   group_.finish(batch.requests);
 }
@@ -107,19 +115,22 @@ void LmdbStore::commit_singly(const std::vector<Request*>& requests) {
   for (Request* request : requests) {
     Batch batch;
     batch.requests = {request};
-    if (auto begun = begin(batch); !begun.ok()) {
-      refuse(batch.requests, begun);
-      continue;
-    }
-    if (run_into(batch, *request) && commit(batch) != Outcome::aborted) {
-      for (const std::string& bell : batch.bells) bells_.ring(bell);
-      continue;
-    }
-    ++refused_full_;
-    request->result = error(Code::storage_full, "the store in " + environment_->dir() +
-                                                    " is full: finish or purge something, or "
-                                                    "give it more room");
+    Status status = begin(batch);
+    if (status.ok()) status = run_into(batch, *request);
+    if (status.ok() && commit(batch) == Outcome::aborted) status = full("is full");
+    if (status.code() == Code::storage_full) ++refused_full_;
+    if (!status.ok()) request->result = Failure{std::move(status)};
+    ring(batch);
   }
+}
+
+void LmdbStore::ring(const Batch& batch) const {
+  for (const std::string& bell : batch.bells) bells_.ring(bell);
+}
+
+Status LmdbStore::full(std::string_view how) const {
+  return {Code::storage_full, "the store in " + environment_->dir() + " " + std::string(how) +
+                                  ": finish or purge something, or give it more room"};
 }
 
 Status LmdbStore::begin(Batch& batch) {
@@ -135,52 +146,53 @@ Status LmdbStore::begin(Batch& batch) {
   SLUICE_LET(epoch, environment_->epoch(raw));
   batch.epoch = epoch;
   batch.space.emplace(*environment_, raw, reserve_bytes_);
+  SLUICE_LET(sink, LmdbSink::open(raw, environment_->dbi()));
+  batch.sink.emplace(std::move(sink));
   return {};
 }
 
-// Runs one body and applies what it wrote. False: applying failed half way, so that the whole
-// transaction must be aborted. A body that fails, or is refused, only sets its own result.
-bool LmdbStore::run_into(Batch& batch, Request& request) {
+// Runs one body and applies what it wrote. A body that fails, or is refused, only has its own
+// result set. A failure to apply is returned: it leaves the whole transaction to be aborted.
+Status LmdbStore::run_into(Batch& batch, Request& request) {
   overlay_.clear();
   LmdbView view(batch.txn.get(), environment_->dbi());
   Status status = Engine::run_body(*request.body, view, overlay_, *options_.clock);
+  if (status.ok()) status = make_room(batch, request.options.write_class);
   if (!status.ok() && !mutant("kv.no_rollback")) {
     request.result = Failure{std::move(status)};
-    return true;
+    return {};
   }
-  const Commit commit{
-      batch.epoch,
-      overlay_.empty() ? Stamp{} : stamp_of(mdb_txn_id(batch.txn.get()), batch.requests.size())};
-  request.result = commit;
+  Commit commit{.epoch = batch.epoch, .stamp = {}};
   if (!overlay_.empty()) {
-    if (request.options.write_class == WriteClass::drain) {
-      batch.space->take_drain(overlay_.write_count(), overlay_.bytes());
-    } else if (auto fits = batch.space->take(overlay_.write_count(), overlay_.bytes());
-               !fits || !*fits) {
-      ++refused_full_;
-      request.result = fits ? error(Code::storage_full,
-                                    "the store in " + environment_->dir() +
-                                        " has only its reserve left: finish or purge something, "
-                                        "or give it more room")
-                            : Failure{fits.error()};
-      return true;
-    }
-    LmdbSink sink(batch.txn.get(), environment_->dbi());
-    if (!overlay_.apply(sink, commit).ok()) return false;
+    commit.stamp = stamp_of(mdb_txn_id(batch.txn.get()), batch.requests.size());
+    SLUICE_TRY(overlay_.apply(*batch.sink, commit));
     ++batch.writers;
     batch.bytes += overlay_.bytes();
   }
   for (const std::string_view bell : overlay_.bells()) batch.bells.emplace_back(bell);
-  return true;
+  request.result = commit;
+  return {};
+}
+
+Status LmdbStore::make_room(Batch& batch, WriteClass write_class) {
+  if (overlay_.empty()) return {};
+  if (write_class == WriteClass::drain) {
+    batch.space->take_drain(overlay_.write_count(), overlay_.bytes());
+    return {};
+  }
+  SLUICE_LET(fits, batch.space->take(overlay_.write_count(), overlay_.bytes()));
+  if (fits) return {};
+  ++refused_full_;
+  return full("has only its reserve left");
 }
 
 LmdbStore::Outcome LmdbStore::commit(Batch& batch) {
   if (batch.writers == 0) {
-    batch.txn.reset();
+    batch.abort();
     return Outcome::committed;
   }
   const MonoTime started = options_.clock->mono();
-  const int rc = mdb_txn_commit(batch.txn.release());
+  const int rc = mdb_txn_commit(batch.end_writing());
   if (rc != 0) return commit_failed(batch, rc);
   commit_ns_.record(static_cast<std::uint64_t>((options_.clock->mono() - started).count()));
   batch_size_.record(batch.writers);
@@ -292,6 +304,7 @@ Result<std::uint16_t> LmdbStore::do_raise_epoch() {
   const auto next = static_cast<std::uint16_t>(batch.epoch + 1);
   SLUICE_TRY(environment_->put_epoch(batch.txn.get(), next));
   batch.writers = 1;
+  request.result = Commit{};
   if (commit(batch) == Outcome::aborted)
     return error(Code::storage_full, "no room left to write the epoch");
   SLUICE_TRY(request.result);

@@ -54,11 +54,14 @@ class LmdbStore final : public Store {
   void commit_batch();
   void commit_singly(const std::vector<Request*>& requests);
   Status begin(Batch& batch);
-  bool run_into(Batch& batch, Request& request);
+  Status run_into(Batch& batch, Request& request);
+  Status make_room(Batch& batch, WriteClass write_class);
   enum class Outcome : std::uint8_t { committed, aborted, failed };
   Outcome commit(Batch& batch);
   Outcome commit_failed(Batch& batch, int rc);
   void refuse(const std::vector<Request*>& requests, const Status& status);
+  void ring(const Batch& batch) const;
+  Status full(std::string_view how) const;
   void poison(const Status& status);
   Status poisoned() const;
   bool meta_write_failed() const;

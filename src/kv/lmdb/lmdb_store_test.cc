@@ -273,6 +273,18 @@ TEST(LmdbStore, preallocation_takes_the_whole_map_from_the_disk) {
   EXPECT_TRUE(put(*store, "k", "v").ok());
 }
 
+TEST(LmdbStore, the_map_grows_at_open_and_never_shrinks) {
+  const TempDir dir;
+  (void)must_open({.dir = dir.path(), .map_bytes = 2 << 20});
+  EXPECT_EQ(must_open({.dir = dir.path(), .map_bytes = 1 << 20})->stats().map_bytes, 2u << 20);
+  {
+    const auto store = must_open({.dir = dir.path(), .map_bytes = 4 << 20});
+    EXPECT_EQ(store->stats().map_bytes, 4u << 20);
+    EXPECT_TRUE(put(*store, "k", "v").ok());
+  }
+  EXPECT_EQ(must_open({.dir = dir.path(), .map_bytes = 2 << 20})->stats().map_bytes, 4u << 20);
+}
+
 TEST(LmdbStore, stats_tell_how_full_it_is) {
   const TempDir dir;
   const auto store = must_open({.dir = dir.path(), .map_bytes = 16 << 20});

@@ -4,10 +4,18 @@
 
 #include <lmdb.h>
 
+#include <memory>
+#include <utility>
+
 #include "kv/overlay.h"
 #include "kv/view.h"
 
 namespace sluice::kv {
+
+struct CursorClose {
+  void operator()(MDB_cursor* cursor) const { mdb_cursor_close(cursor); }
+};
+using CursorPtr = std::unique_ptr<MDB_cursor, CursorClose>;
 
 /// Needs no record of what was read: LMDB has one writer at a time.
 class LmdbView final : public View {
@@ -22,10 +30,11 @@ class LmdbView final : public View {
   MDB_dbi dbi_;
 };
 
-/// A failure leaves part of the overlay in the transaction, which must then be aborted.
+/// Applies one overlay after another to the same transaction. A failure leaves part of an overlay
+/// in it, which must then be aborted; the sink does not outlive the transaction.
 class LmdbSink final : public Sink {
  public:
-  LmdbSink(MDB_txn* txn, MDB_dbi dbi) : txn_(txn), dbi_(dbi) {}
+  static Result<LmdbSink> open(MDB_txn* txn, MDB_dbi dbi);
 
   Status put(std::string_view key, std::string_view value) override;
   Status erase(std::string_view key) override;
@@ -33,8 +42,10 @@ class LmdbSink final : public Sink {
   Status add(std::string_view key, std::int64_t delta) override;
 
  private:
-  MDB_txn* txn_;
-  MDB_dbi dbi_;
+  explicit LmdbSink(CursorPtr cursor) : cursor_(std::move(cursor)) {}
+
+  // One cursor for all writes: it finds a key near the last one without a walk from the root.
+  CursorPtr cursor_;
 };
 
 }  // namespace sluice::kv

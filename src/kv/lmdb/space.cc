@@ -59,30 +59,31 @@ Result<std::uint64_t> free_pages(MDB_txn* txn) {
 
 // Each key may copy a whole path of the tree and split its leaf; values may need pages of their
 // own; saving the free list needs a few.
-std::uint64_t Space::pages_for(std::size_t keys, std::size_t bytes) {
-  if (depth_ == 0) {
-    MDB_stat stat{};
-    mdb_stat(txn_, environment_.dbi(), &stat);
-    depth_ = stat.ms_depth;
-  }
+std::uint64_t Space::pages_for(std::size_t keys, std::size_t bytes) const {
   constexpr std::uint64_t kFreeListPages = 8;
   return keys * (depth_ + 2) + 2 * bytes / environment_.page_bytes() + kFreeListPages;
 }
 
+Space::Space(const Environment& environment, MDB_txn* txn, std::uint64_t reserve_bytes)
+    : environment_(environment), txn_(txn) {
+  const MDB_envinfo info = environment.info();
+  MDB_stat stat{};
+  mdb_stat(txn, environment.dbi(), &stat);
+  depth_ = stat.ms_depth;
+  tail_ = info.me_mapsize / environment.page_bytes() - (info.me_last_pgno + 1);
+  reserve_ = reserve_bytes / environment.page_bytes();
+}
+
 Result<bool> Space::take(std::size_t keys, std::size_t bytes) {
   if (mutant("kv.no_reserve")) return true;
-  const std::uint64_t page_bytes = environment_.page_bytes();
-  const MDB_envinfo info = environment_.info();
-  const std::uint64_t tail = info.me_mapsize / page_bytes - (info.me_last_pgno + 1);
   const std::uint64_t pages = pages_for(keys, bytes);
-  const std::uint64_t needed = taken_ + pages + reserve_bytes_ / page_bytes;
-  if (needed > tail) {
-    if (!counted_free_) {
+  const std::uint64_t needed = taken_ + pages + reserve_;
+  if (needed > tail_) {
+    if (!free_) {
       SLUICE_LET(reusable, reusable_pages(environment_, txn_));
       free_ = reusable;
-      counted_free_ = true;
     }
-    if (needed > tail + free_) return false;
+    if (needed > tail_ + *free_) return false;
   }
   taken_ += pages;
   return true;

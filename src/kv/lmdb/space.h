@@ -5,6 +5,7 @@
 #include <lmdb.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "kv/lmdb/environment.h"
 
@@ -22,8 +23,8 @@ Result<std::uint64_t> free_pages(MDB_txn* txn);
 /// fails: LMDB copies every page that it changes.
 class Space {
  public:
-  Space(const Environment& environment, MDB_txn* txn, std::uint64_t reserve_bytes)
-      : environment_(environment), txn_(txn), reserve_bytes_(reserve_bytes) {}
+  /// Of the batch that has just begun `txn`; both references outlive the object.
+  Space(const Environment& environment, MDB_txn* txn, std::uint64_t reserve_bytes);
 
   /// Whether writes of the grow class fit, `keys` of them with `bytes` altogether, and counts them
   /// against the room if they do. Never too optimistic. Cheap while the map is not nearly full.
@@ -33,15 +34,15 @@ class Space {
   void take_drain(std::size_t keys, std::size_t bytes) { taken_ += pages_for(keys, bytes); }
 
  private:
-  std::uint64_t pages_for(std::size_t keys, std::size_t bytes);
+  std::uint64_t pages_for(std::size_t keys, std::size_t bytes) const;
 
   const Environment& environment_;
   MDB_txn* txn_;
-  const std::uint64_t reserve_bytes_;
-  std::uint64_t taken_ = 0;
-  std::uint64_t depth_ = 0;
-  bool counted_free_ = false;
-  std::uint64_t free_ = 0;
+  std::uint64_t depth_ = 0;            // Of the tree.
+  std::uint64_t reserve_ = 0;          // In pages, like all that follow.
+  std::uint64_t tail_ = 0;             // Behind the last page that was ever used.
+  std::optional<std::uint64_t> free_;  // On the free list; counted when the tail does not suffice.
+  std::uint64_t taken_ = 0;            // By the bodies of this batch.
 };
 
 }  // namespace sluice::kv
