@@ -117,7 +117,7 @@ def ctest(stage, results, options):
 def read_case(stage, case, reasons, results):
     name, status = case.get("name"), case.get("status")
     output = case.findtext("system-out") or ""
-    results.figures += [f"{line}  ({stage}: {name})" for line in output.splitlines()
+    results.figures += [f"{line} ({stage})" for line in output.splitlines()
                         if line.startswith("figure ")]
     skipped = case.find("skipped")
     # A test whose program is missing is "notrun" too, and that is a failure.

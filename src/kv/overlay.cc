@@ -35,6 +35,7 @@ Overlay::Write& Overlay::write_to(std::string_view key) {
 }
 
 void Overlay::put(std::string_view key, std::string_view value) {
+  ++puts_;
   bytes_ += value.size();
   write_to(key) = Write{.kind = Kind::put, .value = keep(value)};
 }
@@ -51,6 +52,7 @@ void Overlay::erase_range(std::string_view begin, std::string_view end) {
 }
 
 void Overlay::add(std::string_view key, std::int64_t delta) {
+  ++puts_;
   bytes_ += sizeof delta;
   const bool hidden = erased_.contains(key);
   const auto size_before = writes_.size();
@@ -71,6 +73,7 @@ void Overlay::add(std::string_view key, std::int64_t delta) {
 
 void Overlay::put_stamped_key(std::string_view prefix, std::uint32_t ordinal,
                               std::string_view suffix, std::string_view value) {
+  ++puts_;
   bytes_ += prefix.size() + kMarkBytes + suffix.size() + value.size();
   const std::string_view kept = keep(prefix);
   stamped_keys_.push_back({kept, keep(suffix), keep(value), ordinal});
@@ -79,6 +82,7 @@ void Overlay::put_stamped_key(std::string_view prefix, std::uint32_t ordinal,
 
 void Overlay::put_stamped_value(std::string_view key, std::string_view value,
                                 std::uint32_t ordinal) {
+  ++puts_;
   bytes_ += value.size() + kMarkBytes;
   write_to(key) = Write{.kind = Kind::stamped_value, .value = keep(value), .ordinal = ordinal};
   unreadable_.insert(keep(key), keep(after_key(key)));
@@ -126,6 +130,7 @@ void Overlay::clear() {
   stamped_keys_.clear();
   bells_.clear();
   bytes_ = 0;
+  puts_ = 0;
   arena_.release();
 }
 

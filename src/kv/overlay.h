@@ -67,7 +67,11 @@ class Overlay {
   bool unreadable(std::string_view key) const { return unreadable_.contains(key); }
 
   bool empty() const { return writes_.empty() && erased_.empty() && stamped_keys_.empty(); }
-  std::size_t write_count() const { return writes_.size() + stamped_keys_.size(); }
+  /// Distinct keys written, erased ranges apart.
+  std::size_t key_count() const { return writes_.size() + stamped_keys_.size(); }
+  bool erases_ranges() const { return !erased_.empty(); }
+  /// Writes that may have added a key.
+  std::size_t put_count() const { return puts_; }
   /// Keys and values of all writes so far.
   std::size_t bytes() const { return bytes_; }
   const std::pmr::list<std::string_view>& bells() const { return bells_; }
@@ -100,6 +104,7 @@ class Overlay {
   std::pmr::list<StampedKey> stamped_keys_{&arena_};
   std::pmr::list<std::string_view> bells_{&arena_};
   std::size_t bytes_ = 0;
+  std::size_t puts_ = 0;
 };
 
 /// The number that add() makes of `before`, which may have any length (see Transaction::add).

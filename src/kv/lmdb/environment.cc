@@ -8,11 +8,14 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
+#include <filesystem>
 #include <set>
 
 #include "base/mutant.h"
 #include "base/mutex.h"
 #include "codec/record.h"
+#include "kv/lmdb/create_store.h"
 
 namespace sluice::kv {
 namespace {
@@ -49,6 +52,21 @@ Status make_directory(const std::string& dir) {
   if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST)
     return lmdb_status(errno, "cannot make the directory " + dir);
   return {};
+}
+
+// LMDB opens its data file without O_CLOEXEC, twice, and shows one of the descriptors. A program
+// that this process starts must not inherit a way to write into the store.
+void close_on_exec(MDB_env* env) {
+  int known = -1;
+  struct stat data{};
+  struct stat other{};
+  if (mdb_env_get_fd(env, &known) != 0 || fstat(known, &data) != 0) return;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+    const int fd = std::atoi(entry.path().filename().c_str());
+    if (fstat(fd, &other) == 0 && other.st_dev == data.st_dev && other.st_ino == data.st_ino)
+      fcntl(fd, F_SETFD, FD_CLOEXEC);
+  }
 }
 
 }  // namespace
@@ -124,6 +142,8 @@ Result<std::unique_ptr<Environment>> Environment::open(const LmdbOptions& option
                  options.dir + " is on a network file system: use a local disk");
   SLUICE_LET(identity, claim_directory(options.dir));
   std::unique_ptr<Environment> environment(new Environment(options.dir, identity));
+  SLUICE_TRY(create_store(options));
+  SLUICE_TRY(allocate_lock_file(options));
   SLUICE_TRY(environment->open_env(options));
   environment->clear_stale_readers();
   SLUICE_TRY(environment->open_database());
@@ -139,6 +159,7 @@ Status Environment::open_env(const LmdbOptions& options) {
   unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
   if (mutant("kv.no_sync")) flags |= MDB_NOSYNC;
   SLUICE_TRY(step(mdb_env_open(env_, dir_.c_str(), flags, 0600)));
+  close_on_exec(env_);
   // Opened as it was stored, the map may grow but not shrink: other processes may rely on its size.
   if (info().me_mapsize < options.map_bytes)
     SLUICE_TRY(step(mdb_env_set_mapsize(env_, options.map_bytes)));
@@ -157,19 +178,9 @@ Status Environment::open_database() {
   const auto step = [&](int rc) { return lmdb_status(rc, "cannot read the store in " + dir_); };
   MDB_txn* raw = nullptr;
   SLUICE_TRY(step(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &raw)));
-  TxnPtr txn(raw);
+  const TxnPtr txn(raw);
   SLUICE_TRY(step(mdb_dbi_open(raw, nullptr, 0, &dbi_)));
-  MDB_val key = to_val(kHeaderKey);
-  MDB_val value{};
-  const int rc = mdb_get(raw, dbi_, &key, &value);
-  if (rc == 0) return status_of(epoch(raw));
-  if (rc != MDB_NOTFOUND) return step(rc);
-  txn.reset();
-  SLUICE_TRY(step(mdb_txn_begin(env_, nullptr, 0, &raw)));
-  txn.reset(raw);
-  if (mdb_get(raw, dbi_, &key, &value) == 0) return status_of(epoch(raw));  // Another was faster.
-  SLUICE_TRY(put_epoch(raw, 1));
-  return step(mdb_txn_commit(txn.release()));
+  return status_of(epoch(raw));
 }
 
 MDB_envinfo Environment::info() const {
@@ -181,18 +192,21 @@ MDB_envinfo Environment::info() const {
 Result<std::uint16_t> Environment::epoch(MDB_txn* txn) const {
   MDB_val key = to_val(kHeaderKey);
   MDB_val value{};
-  SLUICE_TRY(lmdb_status(mdb_get(txn, dbi_, &key, &value), "cannot read the store's header"));
+  const int rc = mdb_get(txn, dbi_, &key, &value);
+  if (rc == MDB_NOTFOUND)
+    return error(Code::invalid_argument, dir_ + "/data.mdb is an LMDB file of another program");
+  SLUICE_TRY(lmdb_status(rc, "cannot read the store's header"));
   auto header = codec::RecordReader::open(to_view(value), kHeader);
   if (!header) return Failure{header.error().with("the store's header")};
   SLUICE_LET(epoch, header->u64(kHeaderEpoch));
   return static_cast<std::uint16_t>(epoch);
 }
 
-Status Environment::put_epoch(MDB_txn* txn, std::uint16_t epoch) const {
+int put_header(MDB_txn* txn, MDB_dbi dbi, std::uint16_t epoch) {
   const std::string header = codec::RecordWriter(kHeader).field(kHeaderEpoch, epoch).finish();
   MDB_val key = to_val(kHeaderKey);
   MDB_val value = to_val(header);
-  return lmdb_status(mdb_put(txn, dbi_, &key, &value, 0), "cannot write the store's header");
+  return mdb_put(txn, dbi, &key, &value, 0);
 }
 
 int Environment::clear_stale_readers() const {

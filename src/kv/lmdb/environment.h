@@ -22,6 +22,9 @@ inline constexpr std::string_view kFirstUserKey = "\x01";
 MDB_val to_val(std::string_view bytes);
 std::string_view to_view(const MDB_val& val);
 
+/// Writes the header, and with it the epoch; returns LMDB's code.
+int put_header(MDB_txn* txn, MDB_dbi dbi, std::uint16_t epoch);
+
 /// What an LMDB or system error code means outside of a commit.
 Status lmdb_status(int rc, std::string_view doing);
 
@@ -44,7 +47,6 @@ class Environment {
 
   /// The epoch in force, as `txn` sees it.
   Result<std::uint16_t> epoch(MDB_txn* txn) const;
-  Status put_epoch(MDB_txn* txn, std::uint16_t epoch) const;
 
   /// Frees the reader slots of killed processes, which would keep old pages from being used again.
   /// Returns how many.

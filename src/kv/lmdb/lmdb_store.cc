@@ -165,7 +165,9 @@ Status LmdbStore::run_into(Batch& batch, Request& request) {
   Commit commit{.epoch = batch.epoch, .stamp = {}};
   if (!overlay_.empty()) {
     commit.stamp = stamp_of(mdb_txn_id(batch.txn.get()), batch.requests.size());
-    SLUICE_TRY(overlay_.apply(*batch.sink, commit));
+    status = overlay_.apply(*batch.sink, commit);
+    if (status.code() == Code::io_error) poison(status);
+    SLUICE_TRY(status);
     ++batch.writers;
     batch.bytes += overlay_.bytes();
   }
@@ -177,10 +179,10 @@ Status LmdbStore::run_into(Batch& batch, Request& request) {
 Status LmdbStore::make_room(Batch& batch, WriteClass write_class) {
   if (overlay_.empty()) return {};
   if (write_class == WriteClass::drain) {
-    batch.space->take_drain(overlay_.write_count(), overlay_.bytes());
+    batch.space->take_drain(overlay_);
     return {};
   }
-  SLUICE_LET(fits, batch.space->take(overlay_.write_count(), overlay_.bytes()));
+  SLUICE_LET(fits, batch.space->take(overlay_));
   if (fits) return {};
   ++refused_full_;
   return full("has only its reserve left");
@@ -302,7 +304,7 @@ Result<std::uint16_t> LmdbStore::do_raise_epoch() {
   if (batch.epoch == UINT16_MAX)
     return error(Code::limit_exceeded, "the last epoch has been reached");
   const auto next = static_cast<std::uint16_t>(batch.epoch + 1);
-  SLUICE_TRY(environment_->put_epoch(batch.txn.get(), next));
+  SLUICE_TRY(lmdb_status(put_header(batch.txn.get(), environment_->dbi(), next), "raise_epoch"));
   batch.writers = 1;
   request.result = Commit{};
   if (commit(batch) == Outcome::aborted)
@@ -321,7 +323,7 @@ Stats LmdbStore::stats() const {
               .commit_ns = distribution_of(commit_ns_),
               .lock_wait_ns = distribution_of(lock_wait_ns_),
               .map_bytes = info.me_mapsize,
-              .readers = info.me_numreaders};
+              .readers = look_at_readers(*environment_).count};
   if (auto txn = begin_read()) {
     const std::uint64_t unused = free_pages(txn->get()).value_or(0);
     stats.used_bytes = (info.me_last_pgno + 1 - unused) * environment_->page_bytes();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What only the LMDB engine does: files, reopening, group commit, space, readers.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <lmdb.h>
 #include <sluice/kv.h>
@@ -84,6 +85,37 @@ TEST(LmdbStore, its_files_are_private) {
   }
 }
 
+TEST(LmdbStore, programs_that_the_process_starts_inherit_nothing_of_it) {
+  const TempDir dir;
+  const auto store = must_open({.dir = dir.path()});
+  int found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const auto target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (target.find(dir.path() + "/") != 0) continue;
+    ++found;
+    const int fd = std::stoi(entry.path().filename().string());
+    EXPECT_EQ(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC) << target;
+  }
+  EXPECT_GE(found, 3);  // Data, locks and bells.
+}
+
+TEST(LmdbStore, a_grow_transaction_that_trims_is_not_refused_for_what_it_deletes) {
+  const TempDir dir;
+  const auto store = must_open({.dir = dir.path(), .map_bytes = 8 << 20});
+  const auto key = [](int i) { return "k" + std::to_string(100'000 + i); };
+  for (int batch = 0; batch < 10; ++batch)
+    ASSERT_TRUE(store->run([&](Transaction& txn) -> Status {
+      for (int i = 0; i < 200; ++i) txn.put(key(batch * 200 + i), std::string(400, 'v'));
+      return {};
+    }));
+  EXPECT_TRUE(store->run([&](Transaction& txn) -> Status {
+    for (int i = 0; i < 1800; ++i) txn.erase(key(i));
+    txn.put("new", "v");
+    return {};
+  }));
+}
+
 TEST(LmdbStore, a_process_opens_a_directory_once_at_a_time) {
   const TempDir dir;
   {
@@ -107,6 +139,22 @@ TEST(LmdbStore, what_cannot_be_opened_is_refused_with_its_reason) {
   std::ofstream(garbage.path() + "/data.mdb") << std::string(100'000, 'x');
   EXPECT_EQ(open_lmdb({.dir = garbage.path()}).error().code(), Code::corrupt);
   EXPECT_TRUE(open_lmdb({.dir = dir.path()}));
+}
+
+TEST(LmdbStore, a_file_of_another_program_is_left_alone) {
+  const TempDir dir;
+  MDB_env* env = nullptr;
+  ASSERT_EQ(mdb_env_create(&env), 0);
+  ASSERT_EQ(mdb_env_open(env, dir.path().c_str(), 0, 0600), 0);
+  mdb_env_close(env);
+  EXPECT_EQ(open_lmdb({.dir = dir.path()}).error().code(), Code::invalid_argument);
+}
+
+TEST(LmdbStore, what_a_crash_left_of_a_new_store_is_swept_away) {
+  const TempDir dir;
+  std::ofstream(dir.path() + "/data.mdb.new") << std::string(5000, 'x');
+  EXPECT_TRUE(put(*must_open({.dir = dir.path()}), "k", "v").ok());
+  EXPECT_FALSE(std::filesystem::exists(dir.path() + "/data.mdb.new"));
 }
 
 // Writes the header with LMDB itself, as another program version would.

@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <new>
 
 #include "base/check.h"
+#include "kv/lmdb/environment.h"
 
 namespace sluice::kv {
 
@@ -26,7 +26,7 @@ struct SharedFile::Layout {
 namespace {
 
 Failure failed(const std::string& what, const std::string& path) {
-  return error(Code::io_error, what + " " + path + ": " + std::strerror(errno));
+  return Failure{lmdb_status(errno, what + " " + path)};
 }
 
 void init_gate(pthread_mutex_t& gate) {
@@ -47,8 +47,9 @@ Result<std::unique_ptr<SharedFile>> SharedFile::open(const std::string& dir) {
   // Every user of the file holds it locked as shared, until its descriptor is closed, by a kill at
   // the latest. Whoever gets it exclusively is alone, and finds only what a former boot left.
   const bool alone = flock(fd, LOCK_EX | LOCK_NB) == 0;
-  if (alone && ftruncate(fd, sizeof(Layout)) != 0) {
-    auto failure = failed("cannot size", path);
+  // Room is taken from the disk now: touching a page of the mapping that has none would kill us.
+  if (alone && (errno = posix_fallocate(fd, 0, sizeof(Layout))) != 0) {
+    auto failure = failed("cannot make", path);
     ::close(fd);
     return failure;
   }
@@ -70,9 +71,9 @@ Result<std::unique_ptr<SharedFile>> SharedFile::open(const std::string& dir) {
   if (alone) {
     layout->magic = Layout::kMagic;
     init_gate(layout->gate);
-    flock(fd, LOCK_SH);
   }
   std::unique_ptr<SharedFile> file(new SharedFile(fd, layout));
+  if (alone && flock(fd, LOCK_SH) != 0) return failed("cannot share", path);
   if (layout->magic != Layout::kMagic)
     return error(Code::unavailable,
                  path + " is in use by another version of this program: stop that one first");

@@ -14,13 +14,14 @@ namespace {
 constexpr MDB_dbi kFreeDbi = 0;  // LMDB's own database: commit number -> list of freed pages.
 
 // LMDB tells about its readers only as lines of text: "pid thread txnid", or "-" for no txnid.
-int note_oldest(const char* line, void* context) {
-  auto& oldest = *static_cast<std::uint64_t*>(context);
+int note_reader(const char* line, void* context) {
+  auto& readers = *static_cast<Readers*>(context);
   int pid = 0;
   unsigned long thread = 0;
   unsigned long txnid = 0;
-  if (std::sscanf(line, "%d %lx %lu", &pid, &thread, &txnid) == 3)
-    oldest = std::min<std::uint64_t>(oldest, txnid);
+  const int words = std::sscanf(line, "%d %lx %lu", &pid, &thread, &txnid);
+  if (words >= 2) ++readers.count;
+  if (words == 3) readers.oldest = std::min<std::uint64_t>(readers.oldest, txnid);
   return 0;
 }
 
@@ -46,22 +47,24 @@ Result<std::uint64_t> free_pages_before(MDB_txn* txn, std::uint64_t before) {
 
 }  // namespace
 
+Readers look_at_readers(const Environment& environment) {
+  Readers readers;
+  mdb_reader_list(environment.get(), note_reader, &readers);
+  return readers;
+}
+
 Result<std::uint64_t> reusable_pages(const Environment& environment, MDB_txn* txn) {
+  const std::uint64_t oldest = look_at_readers(environment).oldest;
+  // LMDB shows its free list to readers only. This one sees what the writer started from.
+  MDB_txn* raw = nullptr;
+  SLUICE_TRY(lmdb_status(mdb_txn_begin(environment.get(), nullptr, MDB_RDONLY, &raw), "free list"));
+  const TxnPtr reader(raw);
   // The writer's own number less one: see mdb_find_oldest() in LMDB.
-  std::uint64_t oldest = mdb_txn_id(txn) - 1;
-  mdb_reader_list(environment.get(), note_oldest, &oldest);
-  return free_pages_before(txn, oldest);
+  return free_pages_before(raw, std::min<std::uint64_t>(oldest, mdb_txn_id(txn) - 1));
 }
 
 Result<std::uint64_t> free_pages(MDB_txn* txn) {
   return free_pages_before(txn, std::numeric_limits<std::uint64_t>::max());
-}
-
-// Each key may copy a whole path of the tree and split its leaf; values may need pages of their
-// own; saving the free list needs a few.
-std::uint64_t Space::pages_for(std::size_t keys, std::size_t bytes) const {
-  constexpr std::uint64_t kFreeListPages = 8;
-  return keys * (depth_ + 2) + 2 * bytes / environment_.page_bytes() + kFreeListPages;
 }
 
 Space::Space(const Environment& environment, MDB_txn* txn, std::uint64_t reserve_bytes)
@@ -70,14 +73,26 @@ Space::Space(const Environment& environment, MDB_txn* txn, std::uint64_t reserve
   MDB_stat stat{};
   mdb_stat(txn, environment.dbi(), &stat);
   depth_ = stat.ms_depth;
+  tree_ = stat.ms_branch_pages + stat.ms_leaf_pages;
   tail_ = info.me_mapsize / environment.page_bytes() - (info.me_last_pgno + 1);
   reserve_ = reserve_bytes / environment.page_bytes();
 }
 
-Result<bool> Space::take(std::size_t keys, std::size_t bytes) {
+// A key that is written copies the pages from the root to its leaf, and one that is added may split
+// them; large values need pages of their own; an erased range may touch every page.
+Space::Used Space::used_with(const Overlay& overlay) const {
+  const std::uint64_t copied = overlay.erases_ranges() ? tree_ : overlay.key_count() * depth_;
+  const std::uint64_t added = overlay.put_count() + 2 * overlay.bytes() / environment_.page_bytes();
+  return {.copied = used_.copied + copied, .added = used_.added + added};
+}
+
+Result<bool> Space::take(const Overlay& overlay) {
   if (mutant("kv.no_reserve")) return true;
-  const std::uint64_t pages = pages_for(keys, bytes);
-  const std::uint64_t needed = taken_ + pages + reserve_;
+  constexpr std::uint64_t kFreeListPages = 16;
+  const Used used = used_with(overlay);
+  // No page is copied twice in one transaction.
+  const std::uint64_t needed =
+      std::min(used.copied, tree_ + used.added) + used.added + kFreeListPages + reserve_;
   if (needed > tail_) {
     if (!free_) {
       SLUICE_LET(reusable, reusable_pages(environment_, txn_));
@@ -85,7 +100,7 @@ Result<bool> Space::take(std::size_t keys, std::size_t bytes) {
     }
     if (needed > tail_ + *free_) return false;
   }
-  taken_ += pages;
+  used_ = used;
   return true;
 }
 

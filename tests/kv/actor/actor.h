@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// The program that the crash tests start, kill, trace and record: each command is one role.
+#pragma once
+
+#include <sluice/kv.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::test {
+
+/// What follows the command on the command line. Too few words stop the process.
+class Words {
+ public:
+  explicit Words(std::vector<std::string> words) : words_(std::move(words)) {}
+  const std::string& text(std::size_t index) const { return words_.at(index); }
+  std::uint64_t number(std::size_t index) const { return std::stoull(words_.at(index)); }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+/// Prints one line at once, with a single write().
+void say(const std::string& line);
+
+/// The size of every store here. Not small: a reader that gets no turn on a busy machine keeps
+/// hundreds of pages per millisecond from being used again.
+inline constexpr std::uint64_t kMapBytes = 256 << 20;
+
+/// Opens the store or ends the process with exit code 3 and the reason on standard error.
+std::unique_ptr<kv::Store> open_or_exit(const std::string& dir);
+
+/// Each returns the exit code.
+
+/// DIR NOTES FIRST_LANE LANES COUNT SEED: says "ready" once the store is open, posts COUNT
+/// times (0: for ever) on each of the lanes, one thread each.
+int run_work(const Words& words);
+/// DIR TRUTH MORE: opens the store and checks the ledger; then makes MORE postings on lane 0 and
+/// checks again. Says "open_us N", "last LANE NUMBER" for each lane and "breach KIND TEXT".
+int run_check(const Words& words);
+/// DIR NOTES: opens the store and makes 30 postings on lane 0, some of which drain. Goes on
+/// whatever happens; says "begin", "CALL CODE" for every call, and "end".
+int run_script(const Words& words);
+/// DIR NOTES: posts without trimming until the store is full, and some more; says "full CODE";
+/// rings and reads a lot, and says "mapped CODE"; after a line of input posts 20 times more and
+/// says "CALL CODE" for each.
+int run_fill(const Words& words);
+/// DIR: is killed by its own hand in the middle of a transaction that has written.
+int run_die_inside(const Words& words);
+/// DIR: says "holding" from inside a read transaction, which it keeps until its input ends.
+int run_hold_read(const Words& words);
+/// DIR KEY BELL: commits one write and rings BELL, unless that is "-".
+int run_commit_one(const Words& words);
+/// DIR ROUNDS: answers each "ping" with a "pong". Says how often it waited in vain.
+int run_pong(const Words& words);
+/// LOG MODE SEED TARGET BEGIN DIR PART: see power_cut/check_images.cc.
+int run_images(const Words& words);
+
+}  // namespace sluice::test

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+#include <map>
+
+#include "tests/kv/actor/actor.h"
+
+namespace sluice::test {
+
+void say(const std::string& line) {
+  const std::string text = line + "\n";
+  if (::write(STDOUT_FILENO, text.data(), text.size()) < 0) std::_Exit(5);
+}
+
+std::unique_ptr<kv::Store> open_or_exit(const std::string& dir) {
+  auto store = kv::open_lmdb({.dir = dir, .map_bytes = kMapBytes});
+  if (store) return std::move(*store);
+  std::cerr << "cannot open: " << store.error().to_string() << std::endl;
+  std::_Exit(3);
+}
+
+namespace {
+
+int run(const std::string& command, const Words& words) {
+  static const std::map<std::string, int (*)(const Words&)> kCommands = {
+      {"work", run_work},
+      {"check", run_check},
+      {"script", run_script},
+      {"fill", run_fill},
+      {"die_inside", run_die_inside},
+      {"hold_read", run_hold_read},
+      {"commit_one", run_commit_one},
+      {"pong", run_pong},
+      {"images", run_images}};
+  return kCommands.at(command)(words);
+}
+
+}  // namespace
+}  // namespace sluice::test
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  // Nothing is left behind if the test dies, and nothing hangs for ever.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  alarm(120);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  return sluice::test::run(argv[1], sluice::test::Words({argv + 2, argv + argc}));
+}

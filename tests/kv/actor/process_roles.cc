@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// The roles of one process among several: the killed writer, the killed reader, the ringer.
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+#include <string>
+
+#include "tests/kv/actor/actor.h"
+
+namespace sluice::test {
+
+int run_die_inside(const Words& words) {
+  const auto store = open_or_exit(words.text(0));
+  const auto outcome = store->run([](kv::Transaction& txn) -> Status {
+    txn.put("never", "seen");
+    ::kill(getpid(), SIGKILL);
+    return {};
+  });
+  return outcome ? 0 : 1;
+}
+
+int run_hold_read(const Words& words) {
+  const auto store = open_or_exit(words.text(0));
+  const Status status = store->read(
+      [](kv::Reader& reader) -> Status {
+        SLUICE_TRY(reader.get("c"));
+        say("holding");
+        std::string line;
+        std::getline(std::cin, line);
+        return {};
+      },
+      {.unbounded = true});
+  return status.ok() ? 0 : 1;
+}
+
+int run_commit_one(const Words& words) {
+  const auto store = open_or_exit(words.text(0));
+  const auto outcome = store->run([&](kv::Transaction& txn) -> Status {
+    txn.put(words.text(1), "there");
+    if (words.text(2) != "-") txn.ring(words.text(2));
+    return {};
+  });
+  say(outcome ? "committed" : outcome.error().to_string());
+  return outcome ? 0 : 1;
+}
+
+int run_pong(const Words& words) {
+  const auto store = open_or_exit(words.text(0));
+  say("ready");
+  std::uint64_t in_vain = 0;
+  for (std::uint64_t round = 1; round <= words.number(1);) {
+    const kv::BellTicket ticket = store->listen("ping");
+    bool pinged = false;
+    const auto outcome = store->run([&](kv::Transaction& txn) -> Status {
+      SLUICE_LET(ping, txn.get("ping"));
+      pinged = ping == std::to_string(round);
+      if (!pinged) return {};
+      txn.put("pong", std::to_string(round));
+      txn.ring("pong");
+      return {};
+    });
+    if (!outcome) return 1;
+    if (pinged) {
+      ++round;
+      continue;
+    }
+    // Shorter than the period after which a waiter looks by itself: only a ring can wake it.
+    constexpr Duration kRingMax = kv::kBellCheckPeriod / 2;
+    const MonoTime begin = system_clock().mono();
+    store->wait(ticket, {.timeout = kRingMax});
+    if (system_clock().mono() - begin >= kRingMax) ++in_vain;
+  }
+  say("in_vain " + std::to_string(in_vain));
+  return 0;
+}
+
+}  // namespace sluice::test
