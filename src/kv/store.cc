@@ -9,7 +9,7 @@
 namespace sluice::kv {
 namespace {
 
-thread_local bool t_inside_body = false;
+alignas(8) thread_local bool t_inside_body = false;
 
 class BodyScope {
  public:

@@ -48,6 +48,13 @@ TEST_P(Conformance, a_body_that_fails_rings_nothing) {
   EXPECT_EQ(store->wait(ticket, {.timeout = milliseconds(20)}), Wake::timed_out);
 }
 
+TEST_P(Conformance, a_body_that_only_rings_does_ring) {
+  const Opened store = open_engine(GetParam());
+  const BellTicket ticket = store->listen("jobs");
+  must_run(store, [](Transaction& txn) { return txn.ring("jobs"), Status(); });
+  EXPECT_EQ(store->wait(ticket, {.timeout = milliseconds(20)}), Wake::rung);
+}
+
 TEST_P(Conformance, a_wait_ends_when_it_is_stopped) {
   const Opened store = open_engine(GetParam());
   for (int round = 0; round < 50; ++round) {

@@ -15,6 +15,8 @@ namespace sluice::kv {
 namespace {
 
 constexpr Duration kReaderCheckPeriod = std::chrono::seconds(10);
+// A batch that has written this much takes no more bodies.
+constexpr std::uint64_t kBatchBytesMax = 16 << 20;
 
 std::uint64_t reserve_for(const LmdbOptions& options, std::uint64_t map_bytes) {
   constexpr std::uint64_t kMin = 512 << 10;
@@ -93,7 +95,10 @@ void LmdbStore::commit_batch() {
   Batch batch;
   const Status begun = begin(batch);
   Status applied;
-  while (Request* request = group_.take(batch.requests.size())) {
+  const auto taken = [&] {
+    return batch.bytes < kBatchBytesMax ? batch.requests.size() : GroupCommit::kBatchMax;
+  };
+  while (Request* request = group_.take(taken())) {
     batch.requests.push_back(request);
     if (begun.ok()) applied = run_into(batch, *request);
     if (!applied.ok()) break;
@@ -102,6 +107,7 @@ void LmdbStore::commit_batch() {
     refuse(batch.requests, begun);
   } else if (!applied.ok() || commit(batch) == Outcome::aborted) {
     batch.abort();
+    batch.bells.clear();
     commit_singly(batch.requests);
   }
   ring(batch);
@@ -204,9 +210,9 @@ LmdbStore::Outcome LmdbStore::commit(Batch& batch) {
 }
 
 // LMDB has aborted the transaction. What is left to decide is whether anything of it can be on the
-// disk, and whether the disk can be trusted from here on (reliability: fail stop, never degrade).
+// disk, and whether the disk can be trusted from here on: if in doubt the store stops.
 LmdbStore::Outcome LmdbStore::commit_failed(Batch& batch, int rc) {
-  batch.bells.clear();
+  batch.bells.clear();  // Nobody is told of what did not happen.
   if (rc == MDB_MAP_FULL || rc == MDB_TXN_FULL) return Outcome::aborted;
   const std::string reason = std::string("commit failed: ") + mdb_strerror(rc);
   if (meta_write_failed()) {

@@ -219,6 +219,39 @@ TEST(LmdbStore, concurrent_callers_share_a_commit) {
   EXPECT_EQ(size(*store), 21u);
 }
 
+TEST(LmdbStore, a_batch_takes_no_more_bodies_past_16_mebibytes) {
+  const TempDir dir;
+  const auto store = must_open({.dir = dir.path()});
+  std::latch inside(1);
+  std::latch queued(1);
+  std::latch told(6);
+  {
+    std::jthread leader([&] {
+      EXPECT_TRUE(store->run([&](Transaction& txn) -> Status {
+        inside.count_down();
+        queued.wait();
+        return txn.put("leader", "v"), Status();
+      }));
+    });
+    inside.wait();
+    for (int i = 0; i < 6; ++i)  // 9 MB each: two fill a batch.
+      store->submit(
+          [i](Transaction& txn) -> Status {
+            const std::string value(90'000, 'v');
+            for (int n = 0; n < 100; ++n) txn.put(std::to_string(i * 100 + n), value);
+            return {};
+          },
+          [&](Result<Commit> result) {
+            EXPECT_TRUE(result);
+            told.count_down();
+          });
+    queued.count_down();
+    told.wait();
+  }
+  EXPECT_EQ(store->stats().batch_size.count, 3u);
+  EXPECT_EQ(store->stats().batch_size.max, 3u);
+}
+
 TEST(LmdbStore, bodies_of_one_batch_see_the_earlier_ones) {
   const TempDir dir;
   const auto store = must_open({.dir = dir.path()});
