@@ -8,7 +8,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <latch>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
@@ -185,32 +187,55 @@ TEST(LmdbStore, a_newer_minor_format_opens_and_a_newer_major_is_refused_by_name)
   EXPECT_EQ(open_lmdb({.dir = damaged.path()}).error().code(), Code::corrupt);
 }
 
+// A caller that leads, and stays in its body until everything that shall share its batch has been
+// submitted. Puts the key "leader".
+class HeldLeader {
+ public:
+  explicit HeldLeader(Store& store) : store_(store), thread_([this] { lead(); }) { inside_.wait(); }
+
+  void submit(Body body, const std::function<void(Code)>& done = {},
+              WriteClass write_class = WriteClass::grow) {
+    ++submitted_;
+    store_.submit(std::move(body),
+                  [this, done](const Result<Commit>& result) {
+                    if (done) done(status_of(result).code());
+                    told_.release();
+                  },
+                  {.write_class = write_class});
+  }
+  // Lets the batch go, and waits until it, and what did not fit in it, is committed.
+  void release() {
+    queued_.count_down();
+    for (int i = 0; i < submitted_; ++i) told_.acquire();
+    thread_.join();
+  }
+
+ private:
+  void lead() {
+    EXPECT_TRUE(store_.run([&](Transaction& txn) -> Status {
+      txn.put("leader", "v");
+      if (!inside_.try_wait()) inside_.count_down();  // A body may run again.
+      queued_.wait();
+      return {};
+    }));
+  }
+
+  Store& store_;
+  std::latch inside_{1};
+  std::latch queued_{1};
+  std::counting_semaphore<> told_{0};
+  int submitted_ = 0;
+  std::jthread thread_;
+};
+
 TEST(LmdbStore, concurrent_callers_share_a_commit) {
   const TempDir dir;
   const auto store = must_open({.dir = dir.path()});
-  std::latch inside(1);
-  std::latch queued(1);
-  {
-    // The first caller leads and stays in its body until the others have queued up behind it.
-    std::jthread leader([&] {
-      EXPECT_TRUE(store->run([&](Transaction& txn) -> Status {
-        txn.put("leader", "v");
-        inside.count_down();
-        queued.wait();
-        return {};
-      }));
-    });
-    inside.wait();
-    std::latch told(20);
-    for (int i = 0; i < 20; ++i)
-      store->submit([i](Transaction& txn) { return txn.put(std::to_string(i), "v"), Status(); },
-                    [&](Result<Commit> result) {
-                      EXPECT_TRUE(result);
-                      told.count_down();
-                    });
-    queued.count_down();
-    told.wait();
-  }
+  HeldLeader leader(*store);
+  for (int i = 0; i < 20; ++i)
+    leader.submit([i](Transaction& txn) { return txn.put(std::to_string(i), "v"), Status(); },
+                  [](Code code) { EXPECT_EQ(code, Code::ok); });
+  leader.release();
   const Stats stats = store->stats();
   EXPECT_EQ(stats.commits, 21u);
   EXPECT_EQ(stats.batch_size.count, 1u);
@@ -222,32 +247,16 @@ TEST(LmdbStore, concurrent_callers_share_a_commit) {
 TEST(LmdbStore, a_batch_takes_no_more_bodies_past_16_mebibytes) {
   const TempDir dir;
   const auto store = must_open({.dir = dir.path()});
-  std::latch inside(1);
-  std::latch queued(1);
-  std::latch told(6);
-  {
-    std::jthread leader([&] {
-      EXPECT_TRUE(store->run([&](Transaction& txn) -> Status {
-        inside.count_down();
-        queued.wait();
-        return txn.put("leader", "v"), Status();
-      }));
-    });
-    inside.wait();
-    for (int i = 0; i < 6; ++i)  // 9 MB each: two fill a batch.
-      store->submit(
-          [i](Transaction& txn) -> Status {
-            const std::string value(90'000, 'v');
-            for (int n = 0; n < 100; ++n) txn.put(std::to_string(i * 100 + n), value);
-            return {};
-          },
-          [&](Result<Commit> result) {
-            EXPECT_TRUE(result);
-            told.count_down();
-          });
-    queued.count_down();
-    told.wait();
-  }
+  HeldLeader leader(*store);
+  for (int i = 0; i < 6; ++i)  // 9 MB each: two fill a batch.
+    leader.submit(
+        [i](Transaction& txn) -> Status {
+          const std::string value(90'000, 'v');
+          for (int n = 0; n < 100; ++n) txn.put(std::to_string(i * 100 + n), value);
+          return {};
+        },
+        [](Code code) { EXPECT_EQ(code, Code::ok); });
+  leader.release();
   EXPECT_EQ(store->stats().batch_size.count, 3u);
   EXPECT_EQ(store->stats().batch_size.max, 3u);
 }
@@ -255,70 +264,36 @@ TEST(LmdbStore, a_batch_takes_no_more_bodies_past_16_mebibytes) {
 TEST(LmdbStore, bodies_of_one_batch_see_the_earlier_ones) {
   const TempDir dir;
   const auto store = must_open({.dir = dir.path()});
-  std::latch inside(1);
-  std::latch queued(1);
-  std::latch told(3);
   std::vector<std::string> seen(3);
-  {
-    std::jthread leader([&] {
-      (void)store->run([&](Transaction& txn) -> Status {
-        inside.count_down();
-        queued.wait();
-        txn.put("k", "0");
-        return {};
-      });
+  HeldLeader leader(*store);
+  for (std::size_t i = 0; i < 3; ++i)
+    leader.submit([&, i](Transaction& txn) -> Status {
+      SLUICE_LET(value, txn.get("leader"));
+      seen[i] = value.value_or("nothing");
+      txn.put("leader", std::to_string(i));
+      if (i == 1) return {Code::cancelled, "the next one must not see this"};
+      return {};
     });
-    inside.wait();
-    for (std::size_t i = 0; i < 3; ++i)
-      store->submit(
-          [&, i](Transaction& txn) -> Status {
-            SLUICE_LET(value, txn.get("k"));
-            seen[i] = value.value_or("nothing");
-            txn.put("k", std::to_string(i + 1));
-            if (i == 1) return {Code::cancelled, "the next one must not see this"};
-            return {};
-          },
-          [&](Result<Commit>) { told.count_down(); });
-    queued.count_down();
-    told.wait();
-  }
-  EXPECT_EQ(seen, (std::vector<std::string>{"0", "1", "1"}));
+  leader.release();
+  EXPECT_EQ(seen, (std::vector<std::string>{"v", "0", "0"}));
 }
 
 TEST(LmdbStore, a_body_too_large_for_the_map_fails_alone) {
   const TempDir dir;
   const auto store =
       must_open({.dir = dir.path(), .map_bytes = 4 << 20, .reserve_bytes = 256 << 10});
-  std::latch inside(1);
-  std::latch queued(1);
-  std::latch told(3);
   std::vector<Code> codes(3);
-  {
-    std::jthread leader([&] {
-      EXPECT_TRUE(store->run([&](Transaction& txn) -> Status {
-        if (inside.try_wait()) return txn.put("leader", "v"), Status();  // Run again, singly.
-        inside.count_down();
-        queued.wait();
-        return txn.put("leader", "v"), Status();
-      }));
-    });
-    inside.wait();
-    for (std::size_t i = 0; i < 3; ++i)
-      store->submit(
-          [&, i](Transaction& txn) -> Status {
-            const std::string value(90'000, 'v');
-            for (int n = 0; n < (i == 1 ? 60 : 1); ++n)
-              txn.put(std::to_string(i) + "/" + std::to_string(n), value);
-            return {};
-          },
-          [&, i](Result<Commit> result) {
-            codes[i] = status_of(result).code();
-            told.count_down();
-          },
-          {.write_class = WriteClass::drain});
-    queued.count_down();
-    told.wait();
-  }
+  HeldLeader leader(*store);
+  for (std::size_t i = 0; i < 3; ++i)
+    leader.submit(
+        [i](Transaction& txn) -> Status {
+          const std::string value(90'000, 'v');
+          for (int n = 0; n < (i == 1 ? 60 : 1); ++n)
+            txn.put(std::to_string(i) + "/" + std::to_string(n), value);
+          return {};
+        },
+        [&, i](Code code) { codes[i] = code; }, WriteClass::drain);
+  leader.release();
   EXPECT_EQ(codes, (std::vector<Code>{Code::ok, Code::storage_full, Code::ok}));
   EXPECT_EQ(size(*store), 3u);
   EXPECT_TRUE(put(*store, "after", "v").ok());
