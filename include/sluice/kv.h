@@ -206,6 +206,10 @@ class Transaction : public Reader {
   /// Rings `bell` once this transaction is committed (see Store::listen).
   void ring(std::string_view bell);
 
+  /// Gives the transaction up: run() returns `status`, a failure, whatever the body returns. For
+  /// layers that learn of it where they cannot return anything.
+  void refuse(Status status);
+
  private:
   friend class Engine;
   Transaction(View& view, Overlay& overlay, Limits limits);
@@ -317,6 +321,13 @@ class Store {
   BellTicket listen(std::string_view bell) const;
   Wake wait(const BellTicket& ticket, const WaitOptions& options) const;
 
+  /// *Store time*: the wall clock as it was when the first process opened the store, advanced by
+  /// Clock::mono(). The same for all processes that have the store open, whatever happens to the
+  /// wall clock meanwhile. It never runs backwards, not even when all have closed the store and one
+  /// opens it again; that holds after a power cut too, unless the wall clock was then set back.
+  /// Costs little more than reading the clock. May be called from a body, and never fails.
+  WallTime now() const;
+
   virtual Stats stats() const = 0;
 
   /// Starts the next epoch, so that stamps made from now on order after every stamp of other
@@ -332,6 +343,7 @@ class Store {
   virtual Status do_read(const ReadBody& body, const ReadOptions& options) = 0;
   virtual BellTicket do_listen(std::string_view bell) const = 0;
   virtual Wake do_wait(const BellTicket& ticket, const WaitOptions& options) const = 0;
+  virtual WallTime do_now() const = 0;
   virtual Result<std::uint16_t> do_raise_epoch() = 0;
 };
 

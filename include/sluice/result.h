@@ -112,11 +112,15 @@ Status status_of(const Result<T>& result) {
 
 }  // namespace sluice
 
-/// Leaves the function with the failure of `expression` (a Status or a Result), if it failed.
-#define SLUICE_TRY(expression)                                                     \
-  do {                                                                             \
-    if (auto sluice_status = ::sluice::status_of(expression); !sluice_status.ok()) \
-      return ::sluice::Failure{std::move(sluice_status)};                          \
+/// Leaves the function with the failure of `expression` (a Status or a Result), if it failed. The
+/// expression may hold a lambda that uses it too: hence the counted name.
+#define SLUICE_TRY(expression) SLUICE_TRY_COUNTED(expression, __COUNTER__)
+#define SLUICE_TRY_COUNTED(expression, number) SLUICE_TRY_NUMBERED(expression, number)
+#define SLUICE_TRY_NUMBERED(expression, number)                        \
+  do {                                                                 \
+    if (auto sluice_status_##number = ::sluice::status_of(expression); \
+        !sluice_status_##number.ok())                                  \
+      return ::sluice::Failure{std::move(sluice_status_##number)};     \
   } while (false)
 
 /// Declares `name` as the value of the Result `expression`, or leaves the function with its

@@ -65,6 +65,7 @@ class FaultStore final : public Store {
   Status do_read(const ReadBody& body, const ReadOptions& options) override;
   BellTicket do_listen(std::string_view bell) const override;
   Wake do_wait(const BellTicket& ticket, const WaitOptions& options) const override;
+  WallTime do_now() const override;
   Result<std::uint16_t> do_raise_epoch() override;
 
   bool strikes(Fault fault);

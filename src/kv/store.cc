@@ -62,6 +62,10 @@ Wake Store::wait(const BellTicket& ticket, const WaitOptions& options) const {
   return do_wait(ticket, options);
 }
 
+WallTime Store::now() const {
+  return do_now();
+}
+
 Result<std::uint16_t> Store::raise_epoch() {
   return do_raise_epoch();
 }

@@ -272,6 +272,10 @@ void Transaction::put_stamped_value(std::string_view key, std::string_view value
   if (failure_.ok()) overlay_->put_stamped_value(key, value, ordinal);
 }
 
+void Transaction::refuse(Status status) {
+  (void)fail(std::move(status));
+}
+
 void Transaction::ring(std::string_view bell) {
   overlay_->ring(bell);
 }

@@ -34,6 +34,18 @@ TEST_P(Conformance, what_is_put_is_there_after_the_commit) {
   EXPECT_EQ(committed(store, "key"), std::nullopt);
 }
 
+TEST_P(Conformance, a_transaction_that_was_given_up_fails_whatever_its_body_says) {
+  const Opened store = open_engine(GetParam());
+  const auto result = store->run([](Transaction& txn) -> Status {
+    txn.put("new", "1");
+    txn.refuse({Code::limit_exceeded, "no"});
+    return {};
+  });
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code(), Code::limit_exceeded);
+  EXPECT_TRUE(all_committed(store).empty());
+}
+
 TEST_P(Conformance, a_body_that_fails_leaves_nothing) {
   const Opened store = open_engine(GetParam());
   must_put(store, "kept", "1");

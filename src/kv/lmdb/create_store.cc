@@ -8,26 +8,11 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "kv/lmdb/descriptor.h"
 #include "kv/lmdb/environment.h"
 
 namespace sluice::kv {
 namespace {
-
-// A descriptor that is closed at the end of its scope, and with it its lock.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 // 0, or errno.
 int failed(bool failure) {

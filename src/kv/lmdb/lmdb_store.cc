@@ -35,6 +35,19 @@ Stamp stamp_of(std::uint64_t transaction, std::size_t place) {
 }
 static_assert(GroupCommit::kBatchMax <= UINT16_MAX, "a body's place has two bytes in its stamp");
 
+// Due dates are compared with store time, so a large difference surprises whoever reads a calendar.
+void warn_of_wrong_date(const LmdbOptions& options, WallTime store_time) {
+  constexpr Duration kTolerated = std::chrono::minutes(1);
+  const Duration ahead = store_time - options.clock->wall();
+  if (!options.log || std::chrono::abs(ahead) <= kTolerated) return;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::abs(ahead));
+  options.log(LogLevel::warning, "the time of the store in " + options.dir + " is " +
+                                     std::to_string(seconds.count()) + " s " +
+                                     (ahead > Duration::zero() ? "ahead of" : "behind") +
+                                     " the wall clock: close it in all processes to set it anew, "
+                                     "and see \"Time\" in docs/operations/store.md");
+}
+
 // Whether the disk has no room for another megabyte.
 bool disk_is_full(const std::string& dir) {
   struct statvfs info{};
@@ -76,7 +89,8 @@ LmdbStore::~LmdbStore() = default;
 
 Result<std::unique_ptr<LmdbStore>> LmdbStore::open(LmdbOptions options) {
   SLUICE_LET(environment, Environment::open(options));
-  SLUICE_LET(shared, SharedFile::open(options.dir));
+  SLUICE_LET(shared, SharedFile::open(options.dir, *options.clock));
+  warn_of_wrong_date(options, shared->now());
   return std::unique_ptr<LmdbStore>(
       new LmdbStore(std::move(options), std::move(environment), std::move(shared)));
 }

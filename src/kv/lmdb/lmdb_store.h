@@ -49,6 +49,7 @@ class LmdbStore final : public Store {
   Wake do_wait(const BellTicket& ticket, const WaitOptions& options) const override {
     return bells_.wait(ticket, options);
   }
+  WallTime do_now() const override { return shared_->now(); }
   Result<std::uint16_t> do_raise_epoch() override;
 
   void commit_batch();

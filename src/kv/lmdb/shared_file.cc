@@ -7,8 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
-#include <new>
 
 #include "base/check.h"
 #include "kv/lmdb/environment.h"
@@ -16,17 +17,34 @@
 namespace sluice::kv {
 
 struct SharedFile::Layout {
-  static constexpr std::uint64_t kMagic = 0x31306c6c65426c53;  // "SlBell01"
+  static constexpr std::uint64_t kMagic = 0x32306c6c65426c53;  // "SlBell02"
 
-  std::uint64_t magic;
+  std::atomic<std::uint64_t> magic;
+  /// Store time less boot clock. Set by a process that is alone, and constant for all that join it.
+  std::int64_t offset_ns;
+  /// Nobody was ever told a later store time than this.
+  alignas(64) std::atomic<std::int64_t> told_ns;
   alignas(64) pthread_mutex_t gate;
   alignas(64) BellWords bells;
 };
 
 namespace {
 
+// How far told_ns is put ahead of the time that exceeds it, so that few calls write to it. A store
+// that is opened again at once goes on that much later than it stopped.
+constexpr std::int64_t kTellAheadNs = 100'000;
+
 Failure failed(const std::string& what, const std::string& path) {
   return Failure{lmdb_status(errno, what + " " + path)};
+}
+
+Failure other_version(const std::string& path) {
+  return error(Code::unavailable,
+               path + " is in use by another version of this program: stop that one first");
+}
+
+std::int64_t ns_of(MonoTime time) {
+  return time.time_since_epoch().count();
 }
 
 void init_gate(pthread_mutex_t& gate) {
@@ -40,53 +58,68 @@ void init_gate(pthread_mutex_t& gate) {
 
 }  // namespace
 
-Result<std::unique_ptr<SharedFile>> SharedFile::open(const std::string& dir) {
+Result<std::unique_ptr<SharedFile>> SharedFile::open(const std::string& dir, const Clock& clock) {
   const std::string path = dir + "/bell";
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  // One at a time comes in. Otherwise one that sees another inside might be looking at what a
+  // former boot left, because the other is killed before it has set the file up.
+  const Descriptor door(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (door.get() < 0 || flock(door.get(), LOCK_EX) != 0) return failed("cannot lock", dir);
+  std::unique_ptr<SharedFile> file(
+      new SharedFile(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600), clock));
+  const int fd = file->file_.get();
   if (fd < 0) return failed("cannot open", path);
   // Every user of the file holds it locked as shared, until its descriptor is closed, by a kill at
-  // the latest. Whoever gets it exclusively is alone, and finds only what a former boot left.
+  // the latest. Whoever gets it exclusively is alone.
   const bool alone = flock(fd, LOCK_EX | LOCK_NB) == 0;
+  if (!alone && errno != EWOULDBLOCK) return failed("cannot lock", path);
   // Room is taken from the disk now: touching a page of the mapping that has none would kill us.
-  if (alone && (errno = posix_fallocate(fd, 0, sizeof(Layout))) != 0) {
-    auto failure = failed("cannot make", path);
-    ::close(fd);
-    return failure;
-  }
-  if (!alone && flock(fd, LOCK_SH) != 0) {  // Waits for one that is just setting it up.
-    auto failure = failed("cannot lock", path);
-    ::close(fd);
-    return failure;
-  }
-  struct stat info{};
-  void* memory = MAP_FAILED;
-  if (fstat(fd, &info) == 0 && static_cast<std::size_t>(info.st_size) >= sizeof(Layout))
-    memory = mmap(nullptr, sizeof(Layout), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (memory == MAP_FAILED) {
-    auto failure = failed("cannot map", path);
-    ::close(fd);
-    return failure;
-  }
-  auto* layout = static_cast<Layout*>(memory);
-  if (alone) {
-    layout->magic = Layout::kMagic;
-    init_gate(layout->gate);
-  }
-  std::unique_ptr<SharedFile> file(new SharedFile(fd, layout));
-  if (alone && flock(fd, LOCK_SH) != 0) return failed("cannot share", path);
-  if (layout->magic != Layout::kMagic)
-    return error(Code::unavailable,
-                 path + " is in use by another version of this program: stop that one first");
+  if (alone && (errno = posix_fallocate(fd, 0, sizeof(Layout))) != 0)
+    return failed("cannot make", path);
+  SLUICE_TRY(file->map(path));
+  if (alone) file->start();
+  if (file->layout_->magic != Layout::kMagic) return other_version(path);
+  if (flock(fd, LOCK_SH) != 0) return failed("cannot share", path);
   return file;
 }
 
+Status SharedFile::map(const std::string& path) {
+  struct stat info{};
+  if (fstat(file_.get(), &info) != 0) return failed("cannot open", path);
+  if (static_cast<std::size_t>(info.st_size) < sizeof(Layout)) return other_version(path);
+  void* memory = mmap(nullptr, sizeof(Layout), PROT_READ | PROT_WRITE, MAP_SHARED, file_.get(), 0);
+  if (memory == MAP_FAILED) return failed("cannot map", path);
+  layout_ = static_cast<Layout*>(memory);
+  return {};
+}
+
+// A kill in the middle is harmless: the next process is alone as well, and does it again.
+void SharedFile::start() {
+  if (layout_->magic != Layout::kMagic) layout_->told_ns = 0;
+  const std::int64_t wall_ns = clock_.wall().time_since_epoch().count();
+  layout_->offset_ns = std::max(wall_ns, layout_->told_ns.load()) - ns_of(clock_.mono());
+  init_gate(layout_->gate);
+  layout_->magic = Layout::kMagic;  // Last: it vouches for told_ns.
+}
+
 SharedFile::~SharedFile() {
-  munmap(layout_, sizeof(Layout));
-  ::close(fd_);
+  if (layout_ != nullptr) munmap(layout_, sizeof(Layout));
 }
 
 BellWords& SharedFile::bell_words() {
   return layout_->bells;
+}
+
+WallTime SharedFile::now() const {
+  const std::int64_t time_ns = layout_->offset_ns + ns_of(clock_.mono());
+  if (time_ns > layout_->told_ns.load(std::memory_order_relaxed)) [[unlikely]]
+    tell_until(time_ns + kTellAheadNs);
+  return WallTime(Duration(time_ns));
+}
+
+void SharedFile::tell_until(std::int64_t time_ns) const {
+  std::int64_t told_ns = layout_->told_ns.load(std::memory_order_relaxed);
+  while (told_ns < time_ns && !layout_->told_ns.compare_exchange_weak(told_ns, time_ns)) {
+  }
 }
 
 void SharedFile::lock_gate() {

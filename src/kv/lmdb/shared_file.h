@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: MIT
-// The small file beside the data that the processes of one store share: doorbells and the gate.
+// The small file beside the data that the processes of one store share: doorbells, the gate and the
+// time.
 #pragma once
 
 #include <pthread.h>
+#include <sluice/clock.h>
 #include <sluice/result.h>
 
 #include <memory>
 #include <string>
 
 #include "kv/bells.h"
+#include "kv/lmdb/descriptor.h"
 
 namespace sluice::kv {
 
-/// A mapping of `DIR/bell`. Its content is worth nothing once no process has the store open, so it
-/// is never synced, and the first process to open it starts it afresh.
+/// A mapping of `DIR/bell`. The first process to open it starts it afresh, all but one number: the
+/// latest time that anybody can have been told, so that time does not run backwards. It is never
+/// synced: that number outlives every process, but not always a power cut.
 class SharedFile {
  public:
-  static Result<std::unique_ptr<SharedFile>> open(const std::string& dir);
+  /// `clock` outlives the object.
+  static Result<std::unique_ptr<SharedFile>> open(const std::string& dir, const Clock& clock);
   ~SharedFile();
   SharedFile(const SharedFile&) = delete;
   SharedFile& operator=(const SharedFile&) = delete;
 
   BellWords& bell_words();
+
+  /// Store time, as Store::now() promises it. Reads the clock and two words; once in about 100
+  /// microseconds one of the callers also writes one.
+  WallTime now() const;
 
   /// The gate makes writers of several processes take turns. LMDB's own write lock is not fair: a
   /// process that releases it and wants it back at once usually wins over one that must first wake
@@ -32,10 +41,14 @@ class SharedFile {
 
  private:
   struct Layout;
-  SharedFile(int fd, Layout* layout) : fd_(fd), layout_(layout) {}
+  SharedFile(int fd, const Clock& clock) : file_(fd), clock_(clock) {}
+  Status map(const std::string& path);
+  void start();
+  void tell_until(std::int64_t time_ns) const;
 
-  int fd_;
-  Layout* layout_;
+  const Descriptor file_;
+  const Clock& clock_;
+  Layout* layout_ = nullptr;
 };
 
 }  // namespace sluice::kv

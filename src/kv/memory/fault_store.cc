@@ -166,6 +166,11 @@ Wake FaultStore::do_wait(const BellTicket& ticket, const WaitOptions& options) c
   return memory_->wait(ticket, options);
 }
 
+// A crash leaves the memory store, and so its time, as it is: a reopened store never goes back.
+WallTime FaultStore::do_now() const {
+  return memory_->now();
+}
+
 Result<std::uint16_t> FaultStore::do_raise_epoch() {
   SLUICE_TRY(usable());
   return memory_->raise_epoch();

@@ -32,11 +32,16 @@ class MemoryStore final : public Store {
   Wake do_wait(const BellTicket& ticket, const WaitOptions& options) const override {
     return bells_.wait(ticket, options);
   }
+  WallTime do_now() const override {
+    return opened_wall_ + (options_.clock->mono() - opened_mono_);
+  }
   Result<std::uint16_t> do_raise_epoch() override;
 
   std::optional<Result<Commit>> attempt(const Body& body);
 
   const MemoryOptions options_;
+  const WallTime opened_wall_ = options_.clock->wall();
+  const MonoTime opened_mono_ = options_.clock->mono();
   Versions versions_;
   BellWords words_{};
   const Bells bells_;

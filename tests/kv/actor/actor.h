@@ -29,7 +29,8 @@ void say(const std::string& line);
 inline constexpr std::uint64_t kMapBytes = 256 << 20;
 
 /// Opens the store or ends the process with exit code 3 and the reason on standard error.
-std::unique_ptr<kv::Store> open_or_exit(const std::string& dir);
+std::unique_ptr<kv::Store> open_or_exit(const std::string& dir,
+                                        const Clock& clock = system_clock());
 
 /// Each returns the exit code.
 
@@ -54,6 +55,9 @@ int run_hold_read(const Words& words);
 int run_commit_one(const Words& words);
 /// DIR ROUNDS: answers each "ping" with a "pong". Says how often it waited in vain.
 int run_pong(const Words& words);
+/// DIR AHEAD_S: opens the store with a wall clock that is so many seconds ahead (or behind), and
+/// says "ready"; answers each line of input with the store's time in nanoseconds.
+int run_tell_time(const Words& words);
 /// LOG MODE SEED TARGET BEGIN DIR PART: see power_cut/check_images.cc.
 int run_images(const Words& words);
 

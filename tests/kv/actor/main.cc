@@ -16,8 +16,8 @@ void say(const std::string& line) {
   if (::write(STDOUT_FILENO, text.data(), text.size()) < 0) std::_Exit(5);
 }
 
-std::unique_ptr<kv::Store> open_or_exit(const std::string& dir) {
-  auto store = kv::open_lmdb({.dir = dir, .map_bytes = kMapBytes});
+std::unique_ptr<kv::Store> open_or_exit(const std::string& dir, const Clock& clock) {
+  auto store = kv::open_lmdb({.dir = dir, .map_bytes = kMapBytes, .clock = &clock});
   if (store) return std::move(*store);
   std::cerr << "cannot open: " << store.error().to_string() << std::endl;
   std::_Exit(3);
@@ -35,6 +35,7 @@ int run(const std::string& command, const Words& words) {
       {"hold_read", run_hold_read},
       {"commit_one", run_commit_one},
       {"pong", run_pong},
+      {"tell_time", run_tell_time},
       {"images", run_images}};
   return kCommands.at(command)(words);
 }

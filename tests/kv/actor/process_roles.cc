@@ -45,6 +45,33 @@ int run_commit_one(const Words& words) {
   return outcome ? 0 : 1;
 }
 
+namespace {
+
+// The machine's clock with the date set wrong.
+class WrongDate final : public Clock {
+ public:
+  explicit WrongDate(Duration ahead) : ahead_(ahead) {}
+  WallTime wall() const override { return system_clock().wall() + ahead_; }
+  MonoTime mono() const override { return system_clock().mono(); }
+  void sleep_for(Duration duration, std::stop_token stop) const override {
+    system_clock().sleep_for(duration, std::move(stop));
+  }
+
+ private:
+  Duration ahead_;
+};
+
+}  // namespace
+
+int run_tell_time(const Words& words) {
+  const WrongDate clock(std::chrono::seconds(std::stoll(words.text(1))));
+  const auto store = open_or_exit(words.text(0), clock);
+  say("ready");
+  for (std::string line; std::getline(std::cin, line);)
+    say(std::to_string(store->now().time_since_epoch().count()));
+  return 0;
+}
+
 int run_pong(const Words& words) {
   const auto store = open_or_exit(words.text(0));
   say("ready");
