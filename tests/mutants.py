@@ -21,6 +21,47 @@ MUTANTS = {
     "kv.no_sync": ("kv_power_cut_test", "PowerCut.whatever_was_acknowledged_survives*"),
     "kv.no_reserve": ("kv_full_map_test", "*FullMap.is_drained_one_by_one*"),
     "kv.no_rollback": ("kv_test", "*a_body_that_fails_leaves_nothing*lmdb*"),
+    "queue.block_left": (
+        "queue_test",
+        "*GroupTest.a_group_at_its_limit_lets_others_pass_and_gets_its_slot_back_with_the_ack*"),
+    "queue.claim_not_numbered": (
+        "queue_test", "*ClaimTest.tokens_increase_with_every_claim_and_over_a_reused_id*"),
+    "queue.count_not_moved": ("queue_test", "*LookTest.counts_are_by_lane_for_queue_and_group*"),
+    "queue.debt_ignored": (
+        "queue_test", "*SlotsTest.a_lowered_limit_is_paid_off_by_the_jobs_that_end*"),
+    "queue.expiry_left": ("queue_test", "*RemoveTest.a_removed_job_leaves_no_key*"),
+    "queue.fair_stays": ("queue_test", "*FairTest.groups_take_turns_however_deep_one_is*"),
+    "queue.group_limit_plus_one": ("queue_test", "*GroupTest.a_limit_holds_within_one_claim*"),
+    "queue.group_slot_lost": ("queue_test", "*GroupTest.every_way_out_of_a_lease_frees_the_slot*"),
+    "queue.id_left": ("queue_test", "*AckTest.without_retention_the_job_is_gone_and_its_id_free*"),
+    "queue.id_not_checked": (
+        "queue_test", "*EnqueueTest.a_batch_that_is_all_or_none_is_refused_for_one_bad_job*"),
+    "queue.lapse_late": (
+        "queue_test", "*MaintainTest.a_lapsed_job_is_back_at_its_old_place_at_its_deadline*"),
+    "queue.lease_deadline_included": ("queue_test", "*LaneVerb*"),
+    "queue.lease_left": ("queue_test", "*ExtendTest.counts_from_now_and_can_shorten*"),
+    "queue.offer_left": ("queue_test", "*CancelTest*"),
+    "queue.one_attempt_more": (
+        "queue_test", "*FailTest.waits_longer_each_time_and_dies_after_the_last_attempt*"),
+    "queue.operation_forgotten": ("queue_test", "*ReplayTest*"),
+    "queue.pause_ignored": (
+        "queue_test", "*ClaimTest.a_paused_queue_hands_out_nothing_and_takes_everything_else*"),
+    "queue.poison_ignored": (
+        "queue_test", "*MaintainTest.a_job_whose_lease_keeps_lapsing_is_poison*"),
+    "queue.priority_flipped": (
+        "queue_test",
+        "*ClaimTest.over_several_queues_the_first_by_priority_then_by_place_is_taken*"),
+    "queue.rate_not_charged": (
+        "queue_test", "*SlotsTest.the_rate_is_kept_and_says_when_to_come_back*"),
+    "queue.release_counts": (
+        "queue_test", "*ReleaseTest.puts_the_job_back_where_it_was_and_takes_the_attempt_back*"),
+    "queue.release_to_the_end": (
+        "queue_test", "*ReleaseTest.puts_the_job_back_where_it_was_and_takes_the_attempt_back*"),
+    "queue.requeue_keeps_attempts": (
+        "queue_test", "*RequeueTest.begins_anew_at_the_end_of_its_priority*"),
+    "queue.slot_lost": ("queue_test", "*SlotsTest.a_queue_runs_no_more_than_its_limit*"),
+    "queue.token_not_compared": (
+        "queue_test", "*AckTest.an_older_token_does_not_ack_a_newer_claim*"),
 }
 
 

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// What the verbs of one transaction share: the queues and groups they touch, read once, changed in
+// memory and written back together.
+#pragma once
+
+#include <sluice/job.h>
+#include <sluice/kv.h>
+#include <sluice/result.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "queue/bytes16.h"
+#include "queue/keys.h"
+#include "queue/records.h"
+#include "queue/shared.h"
+
+namespace sluice::queue {
+
+/// Changes of counts, by lane number.
+using LaneDeltas = std::array<std::int64_t, kLaneCount + 1>;
+
+/// A group as this transaction knows it. Its offer is settled once, in flush().
+struct GroupState {
+  struct Ready {
+    Spot spot = {};
+    Bytes16 job = {};
+  };
+  /// The first of the jobs that this transaction readies: their places do not exist yet.
+  struct Fresh {
+    std::int32_t priority = 0;
+    std::uint32_t ordinal = 0;
+  };
+
+  Bytes16 hash = {};
+  GroupRecord record = {};
+  bool stored = false;  ///< The record exists in the store.
+  bool touched = false;
+  bool changed = false;  ///< The record must be written.
+  bool shrunk = false;   ///< It lost a job, perhaps its last.
+
+  std::optional<std::int64_t> active = {};  ///< Leased jobs, once somebody asked.
+  bool first_known = false;
+  std::optional<Ready> first = {};        ///< Its first ready job, fresh ones apart.
+  std::optional<Spot> first_stored = {};  ///< Where that stood, as the store has it.
+  std::optional<Fresh> fresh = {};
+  std::uint64_t round_stored = 0;  ///< Where a fair queue's offer stands in the store.
+  LaneDeltas deltas{};
+};
+
+/// A queue as this transaction knows it.
+struct QueueState {
+  explicit QueueState(const Bytes16& queue_hash) : hash(queue_hash), keys(queue_hash) {}
+
+  Bytes16 hash;
+  Keys keys;
+  QueueRecord record = {};
+  bool stored = false;
+  bool changed = false;
+  bool ring = false;  ///< Something became claimable.
+  LaneDeltas deltas{};
+  std::optional<std::uint64_t> backlog = {};  ///< With what this transaction enqueued.
+  std::optional<std::int64_t> debt = {};
+  std::vector<std::string> freed_slots = {};
+  std::map<Bytes16, GroupState> groups = {};
+
+  bool exists() const { return stored || changed; }
+  const QueueConfig& config() const { return record.config; }
+  /// Whether ready jobs like this one stand in their group's range.
+  bool grouped(const JobRecord& job) const { return config().fair || !job.group.empty(); }
+};
+
+/// A job that a verb has in its hands.
+struct JobState {
+  QueueState* queue = nullptr;
+  Bytes16 number = {};
+  Bytes16 place = {};
+  JobRecord record = {};
+};
+
+/// A job that a verb has accepted and that does not exist yet.
+struct NewJobState {
+  QueueState* queue = nullptr;
+  Lane lane = Lane::ready;  ///< ready, scheduled or held.
+  JobRecord record = {};
+  std::string payload = {};
+};
+
+/// Not thread-safe; lives inside one body.
+class Steps {
+ public:
+  Steps(Shared& shared, kv::Transaction& txn);
+  Steps(const Steps&) = delete;
+  Steps& operator=(const Steps&) = delete;
+
+  kv::Transaction& txn() { return txn_; }
+  Shared& shared() { return shared_; }
+  Millis now() const { return now_; }
+
+  /// The queue of that name, which need not exist yet (QueueState::exists).
+  Result<QueueState*> see_queue(std::string_view name);
+  /// Null if there is no such queue.
+  Result<QueueState*> find_queue(std::string_view name);
+  /// `not_found` if there is none.
+  Result<QueueState*> get_queue(std::string_view name);
+  /// Makes it, with default settings, if there is none.
+  Result<QueueState*> make_queue(std::string_view name);
+
+  /// The group of that name, which need not exist yet.
+  Result<GroupState*> get_group(QueueState& queue, std::string_view name);
+  Result<GroupState*> get_group(QueueState& queue, const Bytes16& hash);
+
+  /// `not_found` if there is none. A job that this transaction enqueued is not seen; one that it
+  /// gave a new place is refused with `invalid_argument`.
+  Result<JobState> get_job(std::string_view queue, std::string_view id);
+  /// Nothing if there is no such job.
+  Result<std::optional<JobState>> find_job(QueueState& queue, const Bytes16& number);
+
+  /// Whether the id is new to this transaction as well; remembers it.
+  bool add_new_id(const QueueState& queue, std::string_view id);
+  void forget_new_id(const QueueState& queue, std::string_view id);
+
+  /// What gets its place at the commit is written last, in the order of these calls: from then on
+  /// the ready lane could not be read any more, on any engine.
+  void place_later(NewJobState job);
+  void place_later(JobState job);
+  /// Whether the job is one of the second kind: its record cannot be read again.
+  bool placed(const Bytes16& number) const { return placed_.contains(number); }
+
+  /// Writes what the verbs left to the end: new places, counts, groups and their offers, queues;
+  /// rings bells. Once, as the last step.
+  Status flush();
+
+ private:
+  Status flush_queue(QueueState& queue);
+
+  Shared& shared_;
+  kv::Transaction& txn_;
+  const Millis now_;
+  std::map<std::string, std::unique_ptr<QueueState>, std::less<>> queues_;
+  std::vector<std::variant<NewJobState, JobState>> placements_;
+  std::set<Bytes16> placed_;
+  std::set<std::pair<Bytes16, std::string>> new_ids_;
+};
+
+/// Reading outside of a writing transaction, on the same bytes.
+Result<std::optional<QueueRecord>> read_queue(kv::Reader& reader, std::string_view name);
+Result<QueueRecord> read_queue_or_fail(kv::Reader& reader, std::string_view name);
+Failure no_such_queue(std::string_view name);
+Failure no_such_job(std::string_view queue, std::string_view id);
+
+/// A job's stored value: its record and its place, which for zero bytes is `number`.
+struct StoredJob {
+  JobRecord record = {};
+  Bytes16 place = {};
+};
+Result<StoredJob> decode_stored_job(std::string_view value, const Bytes16& number);
+
+Result<std::uint64_t> read_count(kv::Reader& reader, const std::string& key,
+                                 kv::Isolation isolation = kv::Isolation::conflicting);
+
+}  // namespace sluice::queue
