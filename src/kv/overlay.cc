@@ -27,11 +27,20 @@ std::string_view Overlay::keep(std::string_view bytes) {
   return {copy, bytes.size()};
 }
 
+// Keys of one kind differ mostly after the third byte: a prefix, then the kind as a tuple's number.
+std::size_t Overlay::hint_of(std::string_view key) {
+  return static_cast<unsigned char>(key[std::min<std::size_t>(key.size() - 1, 2)]) % kHints;
+}
+
 Overlay::Write& Overlay::write_to(std::string_view key) {
   bytes_ += key.size();
-  const auto it = writes_.lower_bound(key);
-  if (it != writes_.end() && it->first == key) return it->second;
-  return writes_.emplace_hint(it, keep(key), Write{})->second;
+  auto& hint = hints_[hint_of(key)];
+  auto it = hint;
+  if (it == writes_.end() || !(it->first < key) || (++it != writes_.end() && !(key < it->first)))
+    it = writes_.lower_bound(key);
+  if (it == writes_.end() || it->first != key) it = writes_.emplace_hint(it, keep(key), Write{});
+  hint = it;
+  return it->second;
 }
 
 void Overlay::put(std::string_view key, std::string_view value) {
@@ -48,6 +57,7 @@ void Overlay::erase_range(std::string_view begin, std::string_view end) {
   if (begin >= end) return;
   bytes_ += begin.size() + end.size();
   writes_.erase(writes_.lower_bound(begin), writes_.lower_bound(end));
+  hints_.fill(writes_.end());
   erased_.insert(keep(begin), keep(end));
 }
 
@@ -93,7 +103,11 @@ void Overlay::ring(std::string_view bell) {
 }
 
 const Overlay::Write* Overlay::find(std::string_view key) const {
-  const auto it = writes_.find(key);
+  if (writes_.empty()) return nullptr;
+  auto it = Writes::const_iterator(hints_[hint_of(key)]);
+  if (it != writes_.end() && it->first < key && (++it == writes_.end() || key < it->first))
+    return nullptr;
+  it = writes_.find(key);
   return it == writes_.end() ? nullptr : &it->second;
 }
 
@@ -125,6 +139,7 @@ Status Overlay::apply(Sink& sink, const Commit& commit) const {
 
 void Overlay::clear() {
   writes_.clear();
+  hints_.fill(writes_.end());
   erased_.clear();
   unreadable_.clear();
   stamped_keys_.clear();

@@ -40,7 +40,7 @@ class Overlay {
   };
   using Writes = std::pmr::map<std::string_view, Write>;
 
-  Overlay() {}  // Not defaulted: first_block_ stays uninitialised.
+  Overlay() { hints_.fill(writes_.end()); }  // first_block_ stays uninitialised.
   Overlay(const Overlay&) = delete;
   Overlay& operator=(const Overlay&) = delete;
 
@@ -91,6 +91,7 @@ class Overlay {
   };
 
   std::string_view keep(std::string_view bytes);
+  static std::size_t hint_of(std::string_view key);
   Write& write_to(std::string_view key);
   Status apply_write(Sink& sink, const Commit& commit, std::string_view key,
                      const Write& write) const;
@@ -99,6 +100,9 @@ class Overlay {
   std::array<std::byte, 8192> first_block_;
   std::pmr::monotonic_buffer_resource arena_{first_block_.data(), first_block_.size()};
   Writes writes_{&arena_};
+  // Where keys of each kind were last written: the next one often belongs right behind it.
+  static constexpr std::size_t kHints = 32;
+  std::array<Writes::iterator, kHints> hints_;
   Intervals erased_{&arena_};
   Intervals unreadable_{&arena_};
   std::pmr::list<StampedKey> stamped_keys_{&arena_};

@@ -54,6 +54,8 @@ bool FaultStore::down() const {
 
 void FaultStore::reopen() {
   const MutexLock lock(mutex_);
+  memory_->versions().rewind(synced_);
+  unsynced_.clear();
   down_ = {};
 }
 
