@@ -3,6 +3,7 @@
 notice it, in a build of the `mutant` preset.
 
   tests/mutants.py BUILD_DIR [NAME...]    all mutants, or those whose name contains a NAME
+  tests/mutants.py --programs             the test programs that it needs, one per line
 
 Each test first has to pass without a mutant. A mutant that its test does not notice has survived:
 the exit code is then 1. So it is if the source has a mutant that is missing here.
@@ -26,7 +27,7 @@ MUTANTS = {
         "*GroupTest.a_group_at_its_limit_lets_others_pass_and_gets_its_slot_back_with_the_ack*"),
     "queue.claim_not_numbered": (
         "queue_test", "*ClaimTest.tokens_increase_with_every_claim_and_over_a_reused_id*"),
-    "queue.count_not_moved": ("queue_test", "*LookTest.counts_are_by_lane_for_queue_and_group*"),
+    "queue.count_not_moved": ("queue_test", "*AckTest.a_batch_answers_for_each*"),
     "queue.debt_ignored": (
         "queue_test", "*SlotsTest.a_lowered_limit_is_paid_off_by_the_jobs_that_end*"),
     "queue.expiry_left": ("queue_test", "*RemoveTest.a_removed_job_leaves_no_key*"),
@@ -39,8 +40,8 @@ MUTANTS = {
     "queue.lapse_late": (
         "queue_test", "*MaintainTest.a_lapsed_job_is_back_at_its_old_place_at_its_deadline*"),
     "queue.lease_deadline_included": ("queue_test", "*LaneVerb*"),
-    "queue.lease_left": ("queue_test", "*ExtendTest.counts_from_now_and_can_shorten*"),
-    "queue.offer_left": ("queue_test", "*CancelTest*"),
+    "queue.lease_left": ("queue_test", "*AckTest.with_retention_the_result_is_kept_until_it_is_over*"),
+    "queue.offer_left": ("queue_test", "*HoldTest.a_held_job_is_not_claimed_and_comes_back_with_a_new_place*"),
     "queue.one_attempt_more": (
         "queue_test", "*FailTest.waits_longer_each_time_and_dies_after_the_last_attempt*"),
     "queue.operation_forgotten": ("queue_test", "*ReplayTest*"),
@@ -105,6 +106,9 @@ def judge(build, mutant, baseline):
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
+    if sys.argv[1] == "--programs":
+        print("\n".join(sorted({program for program, _ in MUTANTS.values()})))
+        return
     build, names = Path(sys.argv[1]).resolve(), sys.argv[2:]
     chosen = [name for name in MUTANTS if not names or any(part in name for part in names)]
     killed = survived = 0

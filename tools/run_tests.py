@@ -61,13 +61,14 @@ def selected(name, names):
     return not names or any(part in name for part in names)
 
 
-def build(stage, results, option=None):
-    """True if build/STAGE is up to date now. Compiler errors have then been shown."""
+def build(stage, results, option=None, targets=()):
+    """True if build/STAGE is up to date now (or just `targets` of it). Compiler errors have then
+    been shown."""
     tree = ROOT / "build" / stage
     start = time.monotonic()
     configured = run([ROOT / "tools/configure", stage] + ([option] if option else []))
     # -k 0: one run shows every error. In a pipe only errors are worth the room.
-    command = ["ninja", "-C", tree, "-k", "0"]
+    command = ["ninja", "-C", tree, "-k", "0", *targets]
     done = configured
     if configured.returncode == 0:
         done = run(command) if TERMINAL else captured(command + ["--quiet"])
@@ -155,7 +156,8 @@ def mutants(results, options):
     if not script.exists():
         say("   tests/mutants.py does not exist: nothing to run")
         return
-    if not build("mutant", results):
+    programs = captured([sys.executable, script, "--programs"]).stdout.split()
+    if not build("mutant", results, targets=programs):
         return
     command = [sys.executable, str(script), str(ROOT / "build/mutant"), *options.names]
     # Shown as it comes: it runs for minutes.

@@ -83,8 +83,9 @@ struct ExtendRequest {
 struct AckRequest {
   std::string queue = {};
   Token token = {};
-  std::string result = {};            ///< Kept with the done job.
-  std::vector<NewJob> children = {};  ///< Enqueued in the same transaction, all or none.
+  std::string result = {};  ///< Kept with the done job.
+  /// Enqueued in the same transaction, all or none; at most kBatchJobsMax.
+  std::vector<NewJob> children = {};
 };
 
 struct FailRequest {
@@ -193,6 +194,8 @@ class Scope {
   /// The four verbs of a worker. With a token whose lease is over they change nothing and answer
   /// `lease_lost`. A lease is over at its deadline, by store time, and when the job has moved on.
   Result<WallTime> extend(const ExtendRequest& request, const CallOptions& options = {});
+  std::vector<Result<WallTime>> extend(std::span<const ExtendRequest> requests,
+                                       const CallOptions& options = {});
   Status ack(const AckRequest& request, const CallOptions& options = {});
   std::vector<Status> ack(std::span<const AckRequest> requests, const CallOptions& options = {});
   Status fail(const FailRequest& request, const CallOptions& options = {});
@@ -209,9 +212,13 @@ class Scope {
   std::vector<Status> requeue(std::span<const RequeueRequest> requests,
                               const CallOptions& options = {});
   Status edit(const EditRequest& request, const CallOptions& options = {});
+  std::vector<Status> edit(std::span<const EditRequest> requests, const CallOptions& options = {});
   Status hold(const JobRef& job, const CallOptions& options = {});
+  std::vector<Status> hold(std::span<const JobRef> jobs, const CallOptions& options = {});
   Status unhold(const JobRef& job, const CallOptions& options = {});
+  std::vector<Status> unhold(std::span<const JobRef> jobs, const CallOptions& options = {});
   Status break_lease(const JobRef& job, const CallOptions& options = {});
+  std::vector<Status> break_lease(std::span<const JobRef> jobs, const CallOptions& options = {});
   /// Takes a finished job (done, dead, cancelled) away for good.
   Status remove(const JobRef& job, const CallOptions& options = {});
   std::vector<Status> remove(std::span<const JobRef> jobs, const CallOptions& options = {});
@@ -271,6 +278,12 @@ class Queues {
   std::vector<Status> cancel(std::span<const JobRef> jobs, const BatchOptions& options = {});
   std::vector<Status> requeue(std::span<const RequeueRequest> requests,
                               const BatchOptions& options = {});
+  std::vector<Result<WallTime>> extend(std::span<const ExtendRequest> requests,
+                                       const BatchOptions& options = {});
+  std::vector<Status> edit(std::span<const EditRequest> requests, const BatchOptions& options = {});
+  std::vector<Status> hold(std::span<const JobRef> jobs, const BatchOptions& options = {});
+  std::vector<Status> unhold(std::span<const JobRef> jobs, const BatchOptions& options = {});
+  std::vector<Status> break_lease(std::span<const JobRef> jobs, const BatchOptions& options = {});
   std::vector<Status> remove(std::span<const JobRef> jobs, const BatchOptions& options = {});
 
   // Queues and groups.

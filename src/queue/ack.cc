@@ -44,6 +44,10 @@ Status ack(Steps& steps, const AckRequest& request) {
   if (request.result.size() > kResultBytesMax)
     return error(Code::invalid_argument, fmt::format("the result has {} bytes: {} is the most",
                                                      request.result.size(), kResultBytesMax));
+  if (request.children.size() > kBatchJobsMax)
+    return error(Code::invalid_argument,
+                 fmt::format("{} children: {} is the most; let a child enqueue the others",
+                             request.children.size(), kBatchJobsMax));
   SLUICE_LET(job, get_leased(steps, request.queue, request.token));
   SLUICE_LET(children, accept_all(steps, request.children));
   if (job.queue->config().done_retention > Duration{}) {

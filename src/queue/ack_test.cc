@@ -78,6 +78,17 @@ TEST_P(AckTest, a_child_that_is_refused_refuses_the_ack_and_the_other_children) 
   EXPECT_EQ(breaches(bench), "");
 }
 
+TEST_P(AckTest, a_thousand_children_are_the_most) {
+  const Bench bench = open();
+  must(bench->enqueue({.queue = "q"}));
+  AckRequest request{.queue = "q", .token = must_claim(bench, "q").token};
+  request.children.assign(kBatchJobsMax + 1, NewJob{.queue = "q"});
+  EXPECT_EQ(bench->ack(request).code(), Code::invalid_argument);
+  request.children.pop_back();
+  must(bench->ack(request));
+  EXPECT_EQ(must(bench->count("q")), (Counts{.ready = kBatchJobsMax}));
+}
+
 TEST_P(AckTest, a_batch_answers_for_each) {
   const Bench bench = open();
   for (int i = 0; i < 5; ++i) must(bench->enqueue({.queue = "q", .group = "g"}));

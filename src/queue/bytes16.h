@@ -26,7 +26,15 @@ struct Bytes16 {
     std::copy(view.begin(), view.end(), made.bytes.begin());
     return made;
   }
-  static Bytes16 of(const kv::Mark& mark) { return of(mark.encode()); }
+  static Bytes16 of(const kv::Mark& mark) {
+    Bytes16 made;
+    made.bytes[0] = static_cast<unsigned char>(mark.epoch >> 8);
+    made.bytes[1] = static_cast<unsigned char>(mark.epoch);
+    std::ranges::copy(mark.stamp.bytes, made.bytes.begin() + 2);
+    for (std::size_t i = 0; i < 4; ++i)
+      made.bytes[12 + i] = static_cast<unsigned char>(mark.ordinal >> (24 - 8 * i));
+    return made;
+  }
 
   std::string_view view() const { return {reinterpret_cast<const char*>(bytes.data()), kSize}; }
   kv::Mark mark() const { return kv::Mark::decode(view()).value(); }

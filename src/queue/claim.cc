@@ -67,10 +67,6 @@ Result<bool> maintain(Steps& steps, Picker& picker) {
   return moved || reviewed > 0;
 }
 
-void keep_earliest(std::optional<Millis>& earliest, std::optional<Millis> other) {
-  if (other && (!earliest || *other < *earliest)) earliest = other;
-}
-
 }  // namespace
 
 Result<Lease> make_lease(Steps& steps, const JobState& job) {

@@ -76,6 +76,7 @@ Status limit_group(Steps& steps, std::string_view queue_name, std::string_view g
   group->record.limit = limit;
   group->changed = true;
   group->touched = true;
+  group->review = true;
   group->shrunk = true;  // Without a limit it may have no reason to exist any more.
   return {};
 }

@@ -64,7 +64,6 @@ Result<NewJobState> accept(Steps& steps, const NewJob& job) {
   SLUICE_LET(priority, priority_of(job, queue->config()));
   SLUICE_LET(due, due_of(job, steps.now()));
   if (!job.group.empty()) SLUICE_TRY(steps.get_group(*queue, job.group));
-  SLUICE_TRY(check_backlog(steps, *queue));
   NewJobState made{.queue = queue, .payload = job.payload};
   made.record = {.id = job.id,
                  .priority = priority,
@@ -77,6 +76,12 @@ Result<NewJobState> accept(Steps& steps, const NewJob& job) {
     made.record.id = steps.shared().next_ulid(steps.now());  // New to everybody: not looked up.
   else if (!mutant("queue.id_not_checked"))
     SLUICE_TRY(check_new_id(steps, *queue, job.id));
+  // After the id: whoever repeats an enqueue whose answer was lost must learn that the job is
+  // there.
+  if (auto full = check_backlog(steps, *queue); !full.ok()) {
+    steps.forget_new_id(*queue, made.record.id);
+    return Failure{std::move(full)};
+  }
   made.record.shard = shard_for(queue->config(), job.group, made.record.id);
   made.lane = job.hold ? Lane::held : due > 0 ? Lane::scheduled : Lane::ready;
   if (queue->backlog) ++*queue->backlog;

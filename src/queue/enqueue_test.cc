@@ -79,8 +79,12 @@ TEST_P(EnqueueTest, the_backlog_cap_is_exact_and_counts_what_waits) {
   must(bench->configure("q", {.backlog_max = 3}));
   must(bench->enqueue({.queue = "q"}));
   must(bench->enqueue({.queue = "q", .delay = 1h}));
-  must(bench->enqueue({.queue = "q", .hold = true}));
+  must(bench->enqueue({.queue = "q", .id = "held", .hold = true}));
   EXPECT_EQ(bench->enqueue({.queue = "q"}).error().code(), Code::limit_exceeded);
+  must(bench->configure("q", {.backlog_max = 2}));
+  EXPECT_EQ(bench->enqueue({.queue = "q", .id = "held"}).error().code(), Code::already_exists)
+      << "whoever repeats an enqueue learns that the job is there";
+  must(bench->configure("q", {.backlog_max = 3}));
   must_claim(bench, "q");
   const std::vector<NewJob> two(2, NewJob{.queue = "q"});
   const auto results = bench->enqueue(two);

@@ -98,6 +98,17 @@ TEST_P(FairTest, a_group_whose_jobs_come_one_by_one_does_not_starve_the_others) 
   }
 }
 
+TEST_P(FairTest, a_group_that_was_passed_over_does_not_catch_up_in_a_row) {
+  const Bench bench = open();
+  must(bench->configure("q", {.fair = true}));
+  for (int i = 0; i < 20; ++i)
+    for (const char* group : {"a", "b"}) must(bench->enqueue({.queue = "q", .group = group}));
+  for (int i = 0; i < 10; ++i) must(bench->claim({.queues = {"q"}, .skip_groups = {"b"}}));
+  const std::string order = turns(bench, 8);
+  EXPECT_LE(std::abs(std::count(order.begin(), order.end(), 'b') - 4), 1) << order;
+  EXPECT_EQ(breaches(bench), "");
+}
+
 TEST_P(FairTest, limits_hold) {
   const Bench bench = open();
   must(bench->configure("q", {.group_max = 1, .fair = true}));

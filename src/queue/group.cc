@@ -42,6 +42,13 @@ Result<State> wanted_state(Steps& steps, QueueState& queue, GroupState& group) {
   const bool has_ready =
       group.first_known ? first_of(group).has_value() : group.record.state != State::idle;
   if (!has_ready) return State::idle;
+  // Without a look at the count where it cannot matter: an offered group that got no new active
+  // job stays offered, a blocked one that lost none stays blocked.
+  const State state = group.record.state;
+  const bool lost_none = group.deltas[static_cast<std::size_t>(Lane::leased)] >= 0;
+  const bool stays =
+      state == State::offered || (state == State::blocked && lost_none && !queue.record.reviewing);
+  if (stays && !group.review) return state;
   if (mutant("queue.group_slot_lost") && group.record.state == State::blocked)
     return State::blocked;
   SLUICE_LET(free, has_free_slot(steps, queue, group));
@@ -150,6 +157,7 @@ std::optional<std::uint32_t> limit_of(const QueueState& queue, const GroupState&
 }
 
 Result<std::int64_t> active_of(Steps& steps, QueueState& queue, GroupState& group) {
+  if (!group.active && !group.stored) group.active = 0;  // A group with a job has a record (I9).
   if (!group.active) {
     SLUICE_LET(count, read_count(steps.txn(), queue.keys.group_count(group.hash, Lane::leased)));
     group.active = static_cast<std::int64_t>(count);
@@ -205,9 +213,11 @@ void count_group(GroupState& group, Lane lane, std::int64_t delta) {
   group.deltas[static_cast<std::size_t>(lane)] += delta;
   group.touched = true;
   if (delta < 0) group.shrunk = true;
+  if (lane == Lane::leased && delta > 0) group.review = true;
 }
 
 Result<std::uint64_t> round_of(Steps& steps, const QueueState& queue, std::uint32_t shard) {
+  if (const auto own = queue.rounds.find(shard); own != queue.rounds.end()) return own->second;
   return read_count(steps.txn(), queue.keys.round(shard), kv::Isolation::snapshot);
 }
 

@@ -132,13 +132,18 @@ std::string encode(const JobRecord& job) {
   return writer.finish();
 }
 
-Result<JobRecord> decode_job(std::string_view bytes) {
+Status decode_job_into(JobRecord& job, std::string_view bytes) {
   SLUICE_LET(record, codec::RecordReader::open(bytes, kJob));
-  JobRecord job;
   for (const codec::FieldView& field : record)
     SLUICE_TRY(field.number < 15 ? read_field(job, field) : read_late_field(job, field));
   SLUICE_LET(priority, record.i64(3));
   job.priority = static_cast<std::int32_t>(priority);
+  return {};
+}
+
+Result<JobRecord> decode_job(std::string_view bytes) {
+  JobRecord job;
+  SLUICE_TRY(decode_job_into(job, bytes));
   return job;
 }
 

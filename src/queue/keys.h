@@ -126,8 +126,9 @@ class Keys {
   kv::Range rest_all(Lane lane) const;
   kv::Range rest_until(Lane lane, Millis until) const;
 
-  std::string slot(std::uint32_t shard, const Bytes16& job) const {
-    return begin(Space::slot).number(shard).mark(job.view()).take();
+  /// Named after the lease that gave it back; a job may give back several.
+  std::string slot(std::uint32_t shard, const Bytes16& job, std::uint64_t claim) const {
+    return begin(Space::slot).number(shard).mark(job.view()).number(claim).take();
   }
   kv::Range slots(std::uint32_t shard) const;
   std::string debt() const { return begin(Space::debt).take(); }

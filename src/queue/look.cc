@@ -81,12 +81,13 @@ Status list_page(kv::Reader& reader, const ListRequest& request, Page& page) {
       return error(Code::invalid_argument, "`after` is from another listing");
     range.begin = last + '\0';
   }
+  const bool filtered = !request.group.empty() || request.lane == Lane::ready;
   // The numbers first: a visitor must not read.
   std::vector<std::string> found;
   SLUICE_TRY(
       reader.scan(range, {.limit = kExaminedMax}, [&](std::string_view key, std::string_view) {
         found.emplace_back(key);
-        return request.lane.value_or(Lane::ready) == Lane::ready || found.size() < request.limit;
+        return filtered || found.size() < request.limit;
       }));
   std::size_t examined = 0;
   for (const auto& key : found) {

@@ -41,6 +41,29 @@ TEST_P(LookTest, peek_shows_what_claims_will_get) {
   }
 }
 
+TEST_P(LookTest, peek_sees_past_groups_over_a_lowered_limit_and_expired_jobs) {
+  const Bench bench = open();
+  must(bench->configure("q", {.group_max = 2}));
+  for (int i = 0; i < 150; ++i)
+    for (int k = 0; k < 2; ++k)
+      must(bench->enqueue({.queue = "q", .group = std::to_string(i), .priority = k}));
+  must(bench->claim({.queues = {"q"}, .jobs_max = 150}));
+  must(bench->configure("q", {.group_max = 1}));
+  must(bench->enqueue({.queue = "q", .id = "short", .group = "g", .priority = 8, .ttl = 1s}));
+  must(bench->enqueue({.queue = "q", .id = "behind", .group = "g", .priority = 9}));
+  bench.advance(1s);
+  EXPECT_EQ(ids_of(must(bench->peek("q", 1))), Ids{"behind"});
+  EXPECT_EQ(claim_all(bench, "q"), Ids{"behind"});
+}
+
+TEST_P(LookTest, a_filtered_page_looks_further_than_its_limit) {
+  const Bench bench = open();
+  for (int i = 0; i < 20; ++i)
+    must(bench->enqueue({.queue = "q", .group = i < 15 ? "a" : "b", .hold = true}));
+  const Page page = must(bench->list({.queue = "q", .lane = Lane::held, .group = "b", .limit = 5}));
+  EXPECT_EQ(page.jobs.size(), 5u);
+}
+
 TEST_P(LookTest, list_pages_through_every_lane) {
   const Bench bench = open();
   must(bench->configure("q", {.done_retention = 1h, .shards = 3}));

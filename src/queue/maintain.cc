@@ -69,10 +69,6 @@ Status lapse(Steps& steps, JobState& job) {
   return enter(steps, job, Lane::ready);
 }
 
-void keep_earliest(std::optional<Millis>& earliest, std::optional<Millis> other) {
-  if (other && (!earliest || *other < *earliest)) earliest = other;
-}
-
 /// The time of the first entry of a range, plus `after`.
 Result<std::optional<Millis>> first_time(kv::Reader& reader, Space space, const kv::Range& range,
                                          Millis after = 0) {
@@ -148,6 +144,7 @@ Result<std::size_t> review_blocked(Steps& steps, QueueState& queue, std::size_t 
     const std::string_view key = entry.key;
     SLUICE_LET(group, steps.get_group(queue, Bytes16::of(key.substr(key.size() - Bytes16::kSize))));
     group->touched = true;
+    group->review = true;
   }
   if (blocked.size() < groups_max) {
     queue.record.reviewing = false;
@@ -176,7 +173,7 @@ Result<std::optional<Millis>> next_deadline(kv::Reader& reader, const Keys& keys
                                             const QueueRecord& queue, Millis now) {
   const QueueConfig& config = queue.config;
   SLUICE_LET(next, next_claimable(reader, keys, config));
-  if (queue.reviewing) keep_earliest(next, now);
+  if (queue.reviewing) keep_earliest(next, std::optional(now));
   for (std::uint32_t shard = 0; shard < config.shards; ++shard) {
     SLUICE_LET(first, first_time(reader, Space::expiry, keys.timed_all(Space::expiry, shard)));
     keep_earliest(next, first);

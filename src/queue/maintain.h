@@ -28,6 +28,12 @@ Result<std::size_t> forget_finished(Steps& steps, QueueState& queue, std::size_t
 /// Blocked groups, looked at again after the queue's group limit was raised.
 Result<std::size_t> review_blocked(Steps& steps, QueueState& queue, std::size_t groups_max);
 
+/// `earliest` becomes `other` if that is there and earlier.
+template <class Time>
+void keep_earliest(std::optional<Time>& earliest, const std::optional<Time>& other) {
+  if (other && (!earliest || *other < *earliest)) earliest = other;
+}
+
 /// When end_leases() or ready_due() has something to do next.
 Result<std::optional<Millis>> next_claimable(kv::Reader& reader, const Keys& keys,
                                              const QueueConfig& config);

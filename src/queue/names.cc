@@ -2,11 +2,13 @@
 #include "queue/names.h"
 
 #include <fmt/format.h>
-#include <openssl/sha.h>
+#include <openssl/evp.h>
 #include <sluice/job.h>
 
 #include <array>
 #include <cstddef>
+
+#include "base/check.h"
 
 namespace sluice::queue {
 namespace {
@@ -55,8 +57,10 @@ Status check_name(std::string_view what, std::string_view name) {
 }
 
 Bytes16 hash_of(std::string_view name) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest;
-  SHA256(reinterpret_cast<const unsigned char*>(name.data()), name.size(), digest.data());
+  // Finding the algorithm takes longer than the hash: once for the process.
+  static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  std::array<unsigned char, 32> digest;
+  SLUICE_CHECK(EVP_Digest(name.data(), name.size(), digest.data(), nullptr, sha256, nullptr) == 1);
   Bytes16 hash;
   std::copy_n(digest.begin(), Bytes16::kSize, hash.bytes.begin());
   return hash;

@@ -24,29 +24,59 @@ struct Next {
 
 class Peek {
  public:
-  Peek(kv::Reader& reader, const QueueRecord& queue)
-      : reader_(reader), queue_(queue), keys_(hash_of(queue.name)) {}
-
-  Status open(std::size_t limit) {
-    for (std::uint32_t shard = 0; shard < queue_.config.shards; ++shard) {
-      SLUICE_LET(offers, reader_.scan(keys_.offers(shard), {.limit = limit}));
-      for (const auto& offer : offers) SLUICE_TRY(add_offer(offer));
-    }
-    return {};
+  Peek(kv::Reader& reader, const QueueRecord& queue, Millis now)
+      : reader_(reader), queue_(queue), now_(now), keys_(hash_of(queue.name)) {
+    for (std::uint32_t shard = 0; shard < queue.config.shards; ++shard)
+      shards_.push_back({.rest = keys_.offers(shard)});
   }
 
   /// Nothing at the end.
-  Result<std::optional<Bytes16>> next() {
-    std::optional<Bytes16> job;
-    if (ahead_.empty()) return job;
-    Next first = *ahead_.begin();
-    ahead_.erase(ahead_.begin());
-    job = first.job;
-    if (first.in_group && --first.free_slots > 0) SLUICE_TRY(add_group_job(first));
+  Result<std::optional<Job>> next() {
+    std::optional<Job> job;
+    while (!job) {
+      SLUICE_TRY(look_ahead());
+      if (ahead_.empty()) break;
+      Next first = *ahead_.begin();
+      ahead_.erase(ahead_.begin());
+      SLUICE_LET(stored, read_job(reader_, keys_, first.job));
+      if (!stored) return error(Code::corrupt, "a ready job does not exist");
+      const Millis expires = stored->record.expires;
+      const bool expired = expires > 0 && expires <= now_;
+      if (!expired) job = to_job(queue_, first.job, stored->record);
+      if (!first.in_group) continue;
+      // A claim buries an expired job: that takes no slot, and in a fair queue no turn.
+      if (expired && queue_.config.fair) --first.spot.order;
+      if (!expired) --first.free_slots;
+      if (first.free_slots > 0) SLUICE_TRY(add_group_job(first));
+    }
     return job;
   }
 
  private:
+  static constexpr std::size_t kPageOffers = 100;
+  struct ShardOffers {
+    kv::Range rest = {};
+    std::optional<Spot> last = {};  // Of those that were read.
+    bool exhausted = false;
+  };
+
+  /// Reads offers until none that is still to be read can come before the first one known.
+  Status look_ahead() {
+    for (ShardOffers& shard : shards_) {
+      while (!shard.exhausted &&
+             (ahead_.empty() || !shard.last || *shard.last < ahead_.begin()->spot)) {
+        SLUICE_LET(offers, reader_.scan(shard.rest, {.limit = kPageOffers}));
+        for (const auto& offer : offers) SLUICE_TRY(add_offer(offer));
+        shard.exhausted = offers.size() < kPageOffers;
+        if (offers.empty()) break;
+        SLUICE_LET(last, read_offer_key(offers.back().key));
+        shard.last = last;
+        shard.rest.begin = offers.back().key + '\0';
+      }
+    }
+    return {};
+  }
+
   Status add_offer(const kv::KeyValue& offer) {
     SLUICE_LET(spot, read_offer_key(offer.key));
     SLUICE_LET(offered, read_offered(offer.value, spot.place));
@@ -92,7 +122,9 @@ class Peek {
 
   kv::Reader& reader_;
   const QueueRecord& queue_;
+  const Millis now_;
   const Keys keys_;
+  std::vector<ShardOffers> shards_;
   std::multiset<Next> ahead_;
 };
 
@@ -111,15 +143,11 @@ Result<std::vector<Job>> Queues::peek(std::string_view name, std::size_t limit) 
       SLUICE_LET(slots, reader.scan(keys.all(Space::slot), {.limit = limit}));
       jobs_max = slots.size();
     }
-    Peek peek(reader, queue);
-    SLUICE_TRY(peek.open(limit));
+    Peek peek(reader, queue, now);
     while (jobs.size() < jobs_max) {
-      SLUICE_LET(number, peek.next());
-      if (!number) break;
-      SLUICE_LET(stored, read_job(reader, keys, *number));
-      if (!stored) return error(Code::corrupt, "a ready job does not exist");
-      const Millis expires = stored->record.expires;
-      if (expires == 0 || expires > now) jobs.push_back(to_job(queue, *number, stored->record));
+      SLUICE_LET(job, peek.next());
+      if (!job) break;
+      jobs.push_back(std::move(*job));
     }
     return {};
   }));

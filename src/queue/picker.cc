@@ -121,6 +121,7 @@ Result<bool> Picker::resolve_group(const Candidate& candidate) {
   SLUICE_LET(free, has_free_slot(steps_, queue_, *group));
   if (!free) {
     group->touched = true;  // The limit was lowered: the flush turns the offer into a block.
+    group->review = true;
     return false;
   }
   SLUICE_LET(job, steps_.find_job(queue_, group->first->job));
@@ -208,14 +209,24 @@ Result<std::optional<JobState>> Picker::take_it(Duration lease, const std::strin
   SLUICE_TRY(enter(steps_, job, Lane::leased));
   if (allowance_ != SIZE_MAX) --allowance_;
   ++tokens_taken_;
-  if (queue_.config().fair) {
-    SLUICE_LET(group, steps_.get_group(queue_, current_from_.offered.group));
-    const auto round = static_cast<std::uint64_t>(current_from_.spot.order);
-    group->record.round = round + (mutant("queue.fair_stays") ? 0 : 1);
-    rounds_[current_from_.shard] = std::max(rounds_[current_from_.shard], round);
-  }
+  if (queue_.config().fair) SLUICE_TRY(end_turn());
   SLUICE_TRY(offer_again(current_from_));
   return std::optional(std::move(job));
+}
+
+/// The group goes on to the round after the one that claims have reached. Not just to the round
+/// after its own: it may have been passed over for a while, and must not catch up in a row.
+Status Picker::end_turn() {
+  SLUICE_LET(group, steps_.get_group(queue_, current_from_.offered.group));
+  const auto [reached, fresh] = rounds_.try_emplace(current_from_.shard, 0);
+  if (fresh) {
+    SLUICE_LET(stored, round_of(steps_, queue_, current_from_.shard));
+    reached->second = stored;
+  }
+  const auto round = static_cast<std::uint64_t>(current_from_.spot.order);
+  reached->second = std::max(reached->second, round);
+  group->record.round = mutant("queue.fair_stays") ? round : reached->second + 1;
+  return {};
 }
 
 Status Picker::close() {
@@ -231,6 +242,7 @@ Status Picker::close() {
     if (round <= reached) continue;
     steps_.txn().erase(queue_.keys.round(shard));
     steps_.txn().add(queue_.keys.round(shard), static_cast<std::int64_t>(round));
+    queue_.rounds[shard] = round;
   }
   return {};
 }

@@ -64,6 +64,7 @@ class Picker {
   Status offer_again(const Candidate& taken);
   Status bury_expired();
   Result<bool> take_slot_for_it();
+  Status end_turn();
 
   Steps& steps_;
   QueueState& queue_;

@@ -79,9 +79,9 @@ Result<RetryPolicy> decode_retry(std::string_view bytes) {
   SLUICE_LET(jitter, reader.number<std::uint32_t>());
   SLUICE_TRY(reader.finish());
   return RetryPolicy{.attempts_max = attempts,
-                     .base = std::chrono::milliseconds(base),
+                     .base = to_duration(base),
                      .factor = factor / kThousandths,
-                     .cap = std::chrono::milliseconds(cap),
+                     .cap = to_duration(cap),
                      .jitter = jitter / kThousandths};
 }
 
@@ -126,7 +126,7 @@ Result<QueueRecord> decode_queue(std::string_view bytes) {
     config.labels = labels;
   }
   SLUICE_LET(lease, record.u64_or(6, to_millis(config.lease)));
-  config.lease = std::chrono::milliseconds(lease);
+  config.lease = to_duration(lease);
   if (record.has(7)) {
     SLUICE_LET(bytes_of, record.bytes(7));
     SLUICE_LET(retry, decode_retry(bytes_of));
@@ -135,9 +135,9 @@ Result<QueueRecord> decode_queue(std::string_view bytes) {
   SLUICE_LET(lapses, record.u64_or(8, config.lapses_max));
   config.lapses_max = static_cast<std::uint32_t>(lapses);
   SLUICE_LET(done, record.u64_or(9, 0));
-  config.done_retention = std::chrono::milliseconds(done);
+  config.done_retention = to_duration(done);
   SLUICE_LET(dead, record.u64_or(10, 0));
-  if (record.has(10)) config.dead_retention = std::chrono::milliseconds(dead);
+  if (record.has(10)) config.dead_retention = to_duration(dead);
   SLUICE_TRY(read_limits(record, config));
   return queue;
 }

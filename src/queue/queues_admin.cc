@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Queues: what operators change, the registry of workers, and the sweep.
+// Queues: what operators change, and the registry of workers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,54 +7,14 @@
 #include "queue/access.h"
 #include "queue/checks.h"
 #include "queue/lanes.h"
-#include "queue/maintain.h"
 #include "queue/names.h"
-#include "queue/operations.h"
-#include "queue/shards.h"
 #include "queue/verbs.h"
 
 namespace sluice::queue {
 namespace {
 
-/// Jobs moved, or groups reviewed, by one transaction of a sweep or a purge.
+/// Jobs removed by one transaction of a purge.
 constexpr std::uint64_t kMovesPerTransaction = 500;
-
-Status sweep_queue(Steps& steps, std::string_view name, std::uint64_t moves_max, Swept& swept) {
-  SLUICE_LET(queue, steps.find_queue(name));
-  if (queue == nullptr) return {};
-  std::uint64_t left = moves_max;
-  const auto count = [&](std::uint64_t& total, std::size_t moved) {
-    total += moved;
-    left -= moved;
-  };
-  for (std::uint32_t shard = 0; shard < queue->config().shards; ++shard) {
-    SLUICE_LET(lapsed, end_leases(steps, *queue, shard, left));
-    count(swept.lapsed, lapsed);
-    SLUICE_LET(expired, bury_expired(steps, *queue, shard, left));
-    count(swept.expired, expired);
-    SLUICE_LET(due, ready_due(steps, *queue, shard, left));
-    count(swept.due, due);
-  }
-  SLUICE_LET(removed, forget_finished(steps, *queue, left));
-  count(swept.removed, removed);
-  SLUICE_LET(unblocked, review_blocked(steps, *queue, left));
-  count(swept.unblocked, unblocked);
-  forget_operations(steps, *queue);
-  return sweep_claimers(steps, *queue);
-}
-
-Status sweep_workers(kv::Transaction& txn, Millis now) {
-  SLUICE_LET(entries, txn.scan(space_range(Space::worker), {.isolation = kv::Isolation::snapshot}));
-  for (const auto& entry : entries) {
-    SLUICE_LET(worker, decode_worker(entry.value));
-    if (to_millis(worker.expires) <= now) txn.erase(entry.key);
-  }
-  return {};
-}
-
-void keep_earliest(std::optional<WallTime>& earliest, std::optional<WallTime> other) {
-  if (other && (!earliest || *other < *earliest)) earliest = other;
-}
 
 }  // namespace
 
@@ -148,48 +108,6 @@ Result<std::vector<Worker>> Queues::list_workers() {
     return {};
   }));
   return workers;
-}
-
-Result<Swept> Queues::sweep(std::uint64_t moves_max) {
-  Swept swept;
-  std::string after;
-  for (;;) {
-    SLUICE_LET(queues, list_queues(after));
-    if (queues.empty()) break;
-    for (const Queue& queue : queues) {
-      after = queue.name;
-      const Keys keys(hash_of(queue.name));
-      for (;;) {
-        std::optional<Millis> next;
-        const Millis now = to_millis(store_.now());
-        SLUICE_TRY(store_.read([&](kv::Reader& reader) -> Status {
-          SLUICE_LET(record, read_queue(reader, queue.name));
-          if (!record) return {};
-          SLUICE_LET(deadline, next_deadline(reader, keys, *record, now));
-          next = deadline;
-          return {};
-        }));
-        const std::uint64_t left = moves_max - std::min(moves_max, swept.moved());
-        if (!next || *next > now || left == 0) {
-          if (next) keep_earliest(swept.next, to_wall(*next));
-          break;
-        }
-        Swept step;
-        SLUICE_TRY(run_steps(*this, kDrain, [&](Steps& steps) {
-          step = {};
-          return sweep_queue(steps, queue.name, std::min(left, kMovesPerTransaction), step);
-        }));
-        swept.lapsed += step.lapsed;
-        swept.due += step.due;
-        swept.expired += step.expired;
-        swept.removed += step.removed;
-        swept.unblocked += step.unblocked;
-      }
-    }
-  }
-  SLUICE_TRY(status_of(store_.run(
-      [&](kv::Transaction& txn) { return sweep_workers(txn, to_millis(store_.now())); }, kDrain)));
-  return swept;
 }
 
 }  // namespace sluice::queue

@@ -47,6 +47,47 @@ TEST_P(QueuesTest, opening_twice_changes_nothing) {
   EXPECT_EQ(must(again->claim({.queues = {"q"}})).size(), 1u);
 }
 
+TEST_P(QueuesTest, every_verb_takes_a_batch_and_answers_for_each_item) {
+  const Bench bench = open();
+  must(bench->configure("q", {.done_retention = 1h}));
+  std::vector<JobRef> jobs;
+  std::vector<EditRequest> edits;
+  for (int i = 0; i < 6; ++i) {
+    const std::string id = std::to_string(i);
+    must(bench->enqueue({.queue = "q", .id = id, .group = i % 2 == 0 ? "g" : ""}));
+    jobs.push_back({"q", id});
+    edits.push_back({.queue = "q", .id = id, .priority = 9 - i});
+  }
+  const auto all_but_last = [&](const std::vector<Status>& statuses) {
+    ASSERT_EQ(statuses.size(), 7u);
+    for (std::size_t i = 0; i < 6; ++i) must(statuses[i]);
+    EXPECT_EQ(statuses[6].code(), Code::not_found);
+    EXPECT_EQ(breaches(bench), "");
+  };
+  jobs.push_back({"q", "none"});
+  edits.push_back({.queue = "q", .id = "none", .priority = 1});
+  all_but_last(bench->edit(edits));
+  all_but_last(bench->hold(jobs));
+  all_but_last(bench->unhold(jobs));
+  std::vector<ExtendRequest> extensions;
+  std::vector<std::string> order;
+  for (const Lease& lease : must(bench->claim({.queues = {"q"}, .jobs_max = 9}))) {
+    extensions.push_back({.queue = "q", .token = lease.token, .lease = 2h});
+    order.push_back(lease.id);
+  }
+  EXPECT_EQ(order, (std::vector<std::string>{"5", "4", "3", "2", "1", "0"}));
+  for (const auto& extended : bench->extend(extensions))
+    EXPECT_EQ(must(extended), bench.now() + 2h);
+  all_but_last(bench->break_lease(jobs));
+  all_but_last(bench->cancel(jobs));
+  std::vector<RequeueRequest> again;
+  for (const JobRef& job : jobs) again.push_back({.queue = job.queue, .id = job.id});
+  all_but_last(bench->requeue(again));
+  all_but_last(bench->cancel(jobs));
+  all_but_last(bench->remove(jobs));
+  EXPECT_EQ(must(bench->count("q")).total(), 0u);
+}
+
 /// On a clock that runs, because somebody waits.
 struct Running {
   kv::Opened opened;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "queue/records.h"
 
+#include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <limits>
 
 #include "codec/record.h"
 #include "codec/tuple.h"
@@ -39,8 +38,13 @@ Millis to_millis(Duration duration) {
   return ms.count() + more > 0 ? static_cast<Millis>(ms.count() + more) : 0;
 }
 
+Duration to_duration(Millis ms) {
+  constexpr auto kMax = std::chrono::floor<std::chrono::milliseconds>(Duration::max());
+  return std::chrono::milliseconds(std::min(ms, static_cast<Millis>(kMax.count())));
+}
+
 WallTime to_wall(Millis ms) {
-  return WallTime(std::chrono::milliseconds(ms));
+  return WallTime(to_duration(ms));
 }
 
 std::string encode(const HeaderRecord& record) {

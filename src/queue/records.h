@@ -102,6 +102,8 @@ std::string encode_claimer(Millis expires);
 Result<HeaderRecord> decode_header(std::string_view bytes);
 Result<QueueRecord> decode_queue(std::string_view bytes);
 Result<JobRecord> decode_job(std::string_view bytes);
+/// The same into `job`, which is new.
+Status decode_job_into(JobRecord& job, std::string_view bytes);
 Result<std::string> decode_chunk(std::string_view bytes);
 Result<GroupRecord> decode_group(std::string_view bytes);
 Result<BucketState> decode_bucket(std::string_view bytes);
@@ -115,6 +117,8 @@ Result<Millis> decode_claimer(std::string_view bytes);
 /// happens too early.
 Millis to_millis(WallTime time);
 Millis to_millis(Duration duration);
+/// The way back. A number that is too large, as only damage makes one, is the latest there is.
+Duration to_duration(Millis ms);
 WallTime to_wall(Millis ms);
 
 }  // namespace sluice::queue

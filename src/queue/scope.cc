@@ -143,20 +143,13 @@ std::vector<Answer> run_items(Steps& steps, std::string_view name, std::span<con
   return answers;
 }
 
-template <class Answer, class Request, class Verb>
-Answer run_one(Steps& steps, std::string_view name, const Request& request,
-               const CallOptions& options, Verb verb) {
-  return std::move(run_items<Answer>(steps, name, std::span<const Request>(&request, 1),
-                                     options.operation, verb)[0]);
-}
-
 // ------------------------------------------------------------------------------------------ claim
 
 std::string describe(const ClaimRequest& request) {
   TupleWriter to;
   for (const auto& queue : request.queues) to.string(queue);
   to.number(request.jobs_max);
-  describe_all(to, request.lease, request.worker);
+  describe(to, request.lease);  // Not the worker: another one may repeat the call.
   for (const auto& group : request.skip_groups) to.string(group);
   return to.take();
 }
@@ -258,9 +251,15 @@ std::vector<Status> Scope::release(std::span<const ReleaseRequest> requests,
 }
 
 Result<WallTime> Scope::extend(const ExtendRequest& request, const CallOptions& options) {
-  return run_one<Result<WallTime>>(*steps_, "extend", request, options,
-                                   [&](const auto& one) { return queue::extend(*steps_, one); });
+  return extend(std::span<const ExtendRequest>(&request, 1), options)[0];
 }
+std::vector<Result<WallTime>> Scope::extend(std::span<const ExtendRequest> requests,
+                                            const CallOptions& options) {
+  return run_items<Result<WallTime>>(
+      *steps_, "extend", requests, options.operation,
+      [&](const ExtendRequest& one) { return queue::extend(*steps_, one); });
+}
+
 Status Scope::cancel(const JobRef& job, const CallOptions& options) {
   return cancel(std::span<const JobRef>(&job, 1), options)[0];
 }
@@ -268,6 +267,7 @@ std::vector<Status> Scope::cancel(std::span<const JobRef> jobs, const CallOption
   return run_items<Status>(*steps_, "cancel", jobs, options.operation,
                            [&](const JobRef& one) { return queue::cancel(*steps_, one); });
 }
+
 Status Scope::requeue(const RequeueRequest& request, const CallOptions& options) {
   return requeue(std::span<const RequeueRequest>(&request, 1), options)[0];
 }
@@ -276,22 +276,39 @@ std::vector<Status> Scope::requeue(std::span<const RequeueRequest> requests,
   return run_items<Status>(*steps_, "requeue", requests, options.operation,
                            [&](const RequeueRequest& one) { return queue::requeue(*steps_, one); });
 }
+
 Status Scope::edit(const EditRequest& request, const CallOptions& options) {
-  return run_one<Status>(*steps_, "edit", request, options,
-                         [&](const auto& one) { return queue::edit(*steps_, one); });
+  return edit(std::span<const EditRequest>(&request, 1), options)[0];
 }
+std::vector<Status> Scope::edit(std::span<const EditRequest> requests, const CallOptions& options) {
+  return run_items<Status>(*steps_, "edit", requests, options.operation,
+                           [&](const EditRequest& one) { return queue::edit(*steps_, one); });
+}
+
 Status Scope::hold(const JobRef& job, const CallOptions& options) {
-  return run_one<Status>(*steps_, "hold", job, options,
-                         [&](const auto& one) { return queue::hold(*steps_, one); });
+  return hold(std::span<const JobRef>(&job, 1), options)[0];
 }
+std::vector<Status> Scope::hold(std::span<const JobRef> jobs, const CallOptions& options) {
+  return run_items<Status>(*steps_, "hold", jobs, options.operation,
+                           [&](const JobRef& one) { return queue::hold(*steps_, one); });
+}
+
 Status Scope::unhold(const JobRef& job, const CallOptions& options) {
-  return run_one<Status>(*steps_, "unhold", job, options,
-                         [&](const auto& one) { return queue::unhold(*steps_, one); });
+  return unhold(std::span<const JobRef>(&job, 1), options)[0];
 }
+std::vector<Status> Scope::unhold(std::span<const JobRef> jobs, const CallOptions& options) {
+  return run_items<Status>(*steps_, "unhold", jobs, options.operation,
+                           [&](const JobRef& one) { return queue::unhold(*steps_, one); });
+}
+
 Status Scope::break_lease(const JobRef& job, const CallOptions& options) {
-  return run_one<Status>(*steps_, "break_lease", job, options,
-                         [&](const auto& one) { return queue::break_lease(*steps_, one); });
+  return break_lease(std::span<const JobRef>(&job, 1), options)[0];
 }
+std::vector<Status> Scope::break_lease(std::span<const JobRef> jobs, const CallOptions& options) {
+  return run_items<Status>(*steps_, "break_lease", jobs, options.operation,
+                           [&](const JobRef& one) { return queue::break_lease(*steps_, one); });
+}
+
 Status Scope::remove(const JobRef& job, const CallOptions& options) {
   return remove(std::span<const JobRef>(&job, 1), options)[0];
 }

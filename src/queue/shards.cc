@@ -42,7 +42,10 @@ Result<Shared::Claimers> see_claimers(Steps& steps, const QueueState& queue) {
   const bool known = std::ranges::binary_search(claimers.processes, self);
   if (!known || now - claimers.registered >= kRegisterPeriod) {
     steps.txn().put(queue.keys.claimer(self), encode_claimer(now + kClaimerTtl));
-    if (!known) claimers.processes.insert(std::ranges::upper_bound(claimers.processes, self), self);
+    if (!known) {
+      claimers.processes.insert(std::ranges::upper_bound(claimers.processes, self), self);
+      claimers.seen = 0;  // Others may have come at the same time: look again at once.
+    }
     claimers.registered = now;
     changed = true;
   }

@@ -66,7 +66,7 @@ Status give_slot_back(Steps& steps, JobState& job) {
     add_debt(steps, queue, -1);
     return {};
   }
-  const std::string slot = queue.keys.slot(job.record.shard, job.number);
+  const std::string slot = queue.keys.slot(job.record.shard, job.number, job.record.claims);
   steps.txn().put(slot, "");
   queue.freed_slots.push_back(slot);
   queue.ring = true;
@@ -97,7 +97,7 @@ Status change_slots(Steps& steps, QueueState& queue, std::optional<std::uint32_t
     for (const auto& slot : slots) txn.erase(slot);
     for (std::int64_t n = 0; n < free_wanted; ++n) {
       const auto number = static_cast<std::uint32_t>(n);
-      txn.put(queue.keys.slot(number % queue.config().shards, numbered(number)), "");
+      txn.put(queue.keys.slot(number % queue.config().shards, numbered(number), 0), "");
     }
     queue.ring = true;
   }

@@ -75,6 +75,16 @@ TEST_P(SlotsTest, a_limit_that_comes_and_goes_counts_the_jobs_that_run) {
   EXPECT_EQ(breaches(bench), "");
 }
 
+TEST_P(SlotsTest, a_job_that_gives_back_several_slots_loses_none) {
+  const Bench bench = open();
+  must(bench->configure("q", {.active_max = 2}));
+  enqueue_many(bench, 1);
+  for (int i = 0; i < 4; ++i) {
+    must(bench->release({.queue = "q", .token = must_claim(bench, "q").token}));
+    EXPECT_EQ(breaches(bench), "");
+  }
+}
+
 TEST_P(SlotsTest, a_slot_freed_in_a_transaction_can_be_used_in_it) {
   const Bench bench = open();
   must(bench->configure("q", {.active_max = 1}));

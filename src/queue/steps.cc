@@ -87,6 +87,8 @@ Result<QueueState*> Steps::make_queue(std::string_view name) {
 }
 
 Result<GroupState*> Steps::get_group(QueueState& queue, std::string_view name) {
+  if (const auto it = queue.groups_by_name.find(name); it != queue.groups_by_name.end())
+    return it->second;
   SLUICE_LET(group, get_group(queue, hash_of(name)));
   if (group->stored || group->touched) {
     if (group->record.name != name)
@@ -96,6 +98,7 @@ Result<GroupState*> Steps::get_group(QueueState& queue, std::string_view name) {
   } else {
     group->record.name = name;
   }
+  queue.groups_by_name.emplace(name, group);
   return group;
 }
 
@@ -117,16 +120,21 @@ Result<std::optional<JobState>> Steps::find_job(QueueState& queue, const Bytes16
   if (placed(number))
     return error(Code::invalid_argument,
                  "this transaction has given the job a new place: use another for the next verb");
-  std::optional<JobState> found;
+  // Made where it is returned: this is the most common read of all, and a record is large.
+  Result<std::optional<JobState>> found;
   Status problem;
   SLUICE_TRY(txn_.visit(queue.keys.job(number), [&](std::string_view value) {
-    auto job = decode_stored_job(value, number);
-    if (!job) {
-      problem = job.error();
+    const auto parts = codec::split_mark(value);
+    if (!parts) {
+      problem = parts.error();
       return;
     }
-    found = JobState{
-        .queue = &queue, .number = number, .place = job->place, .record = std::move(job->record)};
+    JobState& job = found->emplace();
+    job.queue = &queue;
+    job.number = number;
+    const Bytes16 place = Bytes16::of(parts->mark);
+    job.place = place.zero() ? number : place;
+    problem = decode_job_into(job.record, parts->record);
   }));
   SLUICE_TRY(problem);
   return found;

@@ -46,6 +46,7 @@ struct GroupState {
   bool touched = false;
   bool changed = false;  ///< The record must be written.
   bool shrunk = false;   ///< It lost a job, perhaps its last.
+  bool review = false;   ///< It may be at its limit now, or not any more: compare.
 
   std::optional<std::int64_t> active = {};  ///< Leased jobs, once somebody asked.
   bool first_known = false;
@@ -70,7 +71,9 @@ struct QueueState {
   std::optional<std::uint64_t> backlog = {};  ///< With what this transaction enqueued.
   std::optional<std::int64_t> debt = {};
   std::vector<std::string> freed_slots = {};
+  std::map<std::uint32_t, std::uint64_t> rounds = {};  ///< By shard: reached by this transaction.
   std::map<Bytes16, GroupState> groups = {};
+  std::map<std::string, GroupState*, std::less<>> groups_by_name = {};  ///< Saves hashing again.
 
   bool exists() const { return stored || changed; }
   const QueueConfig& config() const { return record.config; }

@@ -110,7 +110,7 @@ TEST(Verify, finds_an_entry_that_leads_to_another_job_or_none) {
 TEST(Verify, finds_a_slot_too_many_and_a_debt_that_nobody_owes) {
   const Bench bench = open_full();
   const Keys keys(hash_of("plain"));
-  EXPECT_FALSE(verify_with(bench, keys.slot(0, hash_of("x")), "").clean());
+  EXPECT_FALSE(verify_with(bench, keys.slot(0, hash_of("x"), 1), "").clean());
   EXPECT_FALSE(verify_with(bench, keys.debt(), std::string("\1\0\0\0\0\0\0\0", 8)).clean());
   EXPECT_FALSE(verify_with(bench, keys.review(), "").clean());
   EXPECT_FALSE(verify_with(bench, Keys(hash_of("all")).review(), std::nullopt).clean());

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+#include <map>
+#include <utility>
+
+#include "tests/queue/crash/actor/actor.h"
+
+namespace sluice::test {
+
+void say(const std::string& line) {
+  const std::string text = line + "\n";
+  if (::write(STDOUT_FILENO, text.data(), text.size()) < 0) std::_Exit(5);
+}
+
+void must(const Status& status, const char* doing) {
+  if (status.ok()) return;
+  std::cerr << "cannot " << doing << ": " << status.to_string() << std::endl;
+  std::_Exit(4);
+}
+
+Opened open_or_exit(const std::string& dir, const Clock& clock) {
+  constexpr std::uint64_t kMapBytes = 512 << 20;
+  Opened opened;
+  auto store = kv::open_lmdb({.dir = dir, .map_bytes = kMapBytes, .clock = &clock});
+  must(status_of(store), "open the store");
+  opened.store = std::move(*store);
+  auto queues = queue::Queues::open(*opened.store);
+  must(status_of(queues), "open the queues");
+  opened.queues = std::move(*queues);
+  return opened;
+}
+
+namespace {
+
+int run(const std::string& command, const Words& words) {
+  static const std::map<std::string, int (*)(const Words&)> kCommands = {
+      {"work", run_work},   {"verify", run_verify}, {"check", run_check},  {"drain", run_drain},
+      {"purge", run_purge}, {"client", run_client}, {"finish", run_finish}};
+  return kCommands.at(command)(words);
+}
+
+}  // namespace
+}  // namespace sluice::test
+
+int main(int argc, char** argv) {
+  if (argc < 2) return 2;
+  // Nothing is left behind if the test dies, and nothing hangs for ever.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  alarm(600);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  return sluice::test::run(argv[1], sluice::test::Words({argv + 2, argv + argc}));
+}
