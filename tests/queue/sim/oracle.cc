@@ -172,7 +172,9 @@ void Oracle::judge_job(const Seen* before, Seen* after, const QueueSight& queue,
   if (after == nullptr || !path->new_place || !(after->ready() || after->leased())) return;
   std::uint64_t index = 0;
   for (const Move& move : about.moves) {
-    if (move.item == nullptr) continue;
+    const Verb verb = move.call->verb;
+    const bool places = verb == Verb::requeue || verb == Verb::unhold || verb == Verb::edit;
+    if (move.item == nullptr || !places) continue;
     index = static_cast<std::uint64_t>(move.item - move.call->items.data());
     break;  // The call that is settled comes first, before those under way.
   }
