@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "kv_load.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <latch>
 #include <thread>
 
 #include "base/futex.h"
-#include "base/mutex.h"
+#include "first_failure.h"
 
 namespace sluice::bench {
 namespace {
@@ -19,27 +17,6 @@ constexpr std::uint64_t kReadsPerLook = 1000;  // Reads between two looks at the
 std::uint64_t scattered(std::uint64_t i, std::uint64_t count) {
   return i * 11400714819323198485u % count;
 }
-
-Status lmdb_failed(int rc) {
-  return rc == 0 ? Status() : Status(Code::io_error, std::string("LMDB: ") + mdb_strerror(rc));
-}
-
-// The first failure of several threads.
-class FirstFailure {
- public:
-  void note(const Status& status) {
-    const MutexLock lock(mutex_);
-    if (status_.ok()) status_ = status;
-  }
-  Status get() {
-    const MutexLock lock(mutex_);
-    return status_;
-  }
-
- private:
-  Mutex mutex_;
-  Status status_ SLUICE_GUARDED_BY(mutex_);
-};
 
 Status small_transaction(kv::Transaction& txn, std::uint64_t first) {
   for (std::uint64_t i = 0; i < kPuts; ++i) txn.put(Key(first + i).view(), value());
@@ -176,20 +153,8 @@ Result<Work> read_singly(kv::Store& store, std::uint64_t keys, Duration duration
 
 Result<std::unique_ptr<BareLmdb>> BareLmdb::open(const std::string& dir) {
   std::unique_ptr<BareLmdb> bare(new BareLmdb);
-  if (mkdir(dir.c_str(), 0700) != 0) return error(Code::io_error, "cannot make " + dir);
-  SLUICE_TRY(lmdb_failed(mdb_env_create(&bare->env_)));
-  SLUICE_TRY(lmdb_failed(mdb_env_set_mapsize(bare->env_, kv::LmdbOptions().map_bytes)));
-  const unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
-  SLUICE_TRY(lmdb_failed(mdb_env_open(bare->env_, dir.c_str(), flags, 0600)));
-  MDB_txn* txn = nullptr;
-  SLUICE_TRY(lmdb_failed(mdb_txn_begin(bare->env_, nullptr, 0, &txn)));
-  SLUICE_TRY(lmdb_failed(mdb_dbi_open(txn, nullptr, 0, &bare->dbi_)));
-  SLUICE_TRY(lmdb_failed(mdb_txn_commit(txn)));
+  SLUICE_TRY(bare->open_in(dir));
   return bare;
-}
-
-BareLmdb::~BareLmdb() {
-  mdb_env_close(env_);
 }
 
 int BareLmdb::write_batch(std::uint64_t transactions) {

@@ -2,7 +2,6 @@
 // The load that bench_kv puts on a store, and the same on LMDB without Sluice.
 #pragma once
 
-#include <lmdb.h>
 #include <sluice/kv.h>
 
 #include <array>
@@ -14,6 +13,7 @@
 #include <vector>
 
 #include "bench.h"
+#include "lmdb_peer.h"
 
 namespace sluice::bench {
 
@@ -57,12 +57,9 @@ Work wake_in_rounds(unsigned threads, Duration pause, Duration duration);
 Result<Work> read_singly(kv::Store& store, std::uint64_t keys, Duration duration);
 
 /// LMDB with the flags that Sluice uses, and nothing around it.
-class BareLmdb {
+class BareLmdb : public LmdbPeer {
  public:
   static Result<std::unique_ptr<BareLmdb>> open(const std::string& dir);
-  ~BareLmdb();
-  BareLmdb(const BareLmdb&) = delete;
-  BareLmdb& operator=(const BareLmdb&) = delete;
 
   /// The puts of `transactions` small transactions, `batch` of them per commit, on this thread.
   Result<Work> write(std::uint64_t transactions, std::uint64_t batch);
@@ -75,8 +72,6 @@ class BareLmdb {
   BareLmdb() = default;
   int write_batch(std::uint64_t transactions);
 
-  MDB_env* env_ = nullptr;
-  MDB_dbi dbi_ = 0;
   std::uint64_t next_ = 0;
   std::vector<double> commit_ns_;
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "queue_bare.h"
 
-#include <sys/stat.h>
-
 #include <string_view>
 #include <unordered_map>
 
@@ -20,10 +18,6 @@ using BatchByCommit = std::unordered_map<std::string, std::size_t>;
 
 MDB_val to_val(std::string_view bytes) {
   return {bytes.size(), const_cast<char*>(bytes.data())};
-}
-
-Status lmdb_failed(int rc) {
-  return rc == 0 ? Status() : Status(Code::io_error, std::string("LMDB: ") + mdb_strerror(rc));
 }
 
 Result<Dump> dump(kv::Store& store) {
@@ -119,20 +113,8 @@ Result<Recording> record(const std::string& dir, std::size_t batches) {
 
 Result<std::unique_ptr<BareStore>> BareStore::open(const std::string& dir) {
   std::unique_ptr<BareStore> bare(new BareStore);
-  if (mkdir(dir.c_str(), 0700) != 0) return error(Code::io_error, "cannot make " + dir);
-  SLUICE_TRY(lmdb_failed(mdb_env_create(&bare->env_)));
-  SLUICE_TRY(lmdb_failed(mdb_env_set_mapsize(bare->env_, kv::LmdbOptions().map_bytes)));
-  const unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
-  SLUICE_TRY(lmdb_failed(mdb_env_open(bare->env_, dir.c_str(), flags, 0600)));
-  MDB_txn* txn = nullptr;
-  SLUICE_TRY(lmdb_failed(mdb_txn_begin(bare->env_, nullptr, 0, &txn)));
-  SLUICE_TRY(lmdb_failed(mdb_dbi_open(txn, nullptr, 0, &bare->dbi_)));
-  SLUICE_TRY(lmdb_failed(mdb_txn_commit(txn)));
+  SLUICE_TRY(bare->open_in(dir));
   return bare;
-}
-
-BareStore::~BareStore() {
-  mdb_env_close(env_);
 }
 
 int BareStore::write(MDB_txn* txn, const Changes& changes) const {

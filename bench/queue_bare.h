@@ -2,7 +2,6 @@
 // The peer of bench_queue: LMDB without Sluice, made to write and erase what Sluice did.
 #pragma once
 
-#include <lmdb.h>
 #include <sluice/result.h>
 
 #include <cstdint>
@@ -10,6 +9,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "lmdb_peer.h"
 
 namespace sluice::bench {
 
@@ -36,12 +37,9 @@ struct Recording {
 Result<Recording> record(const std::string& dir, std::size_t batches);
 
 /// LMDB with the flags that Sluice uses, and nothing around it.
-class BareStore {
+class BareStore : public LmdbPeer {
  public:
   static Result<std::unique_ptr<BareStore>> open(const std::string& dir);
-  ~BareStore();
-  BareStore(const BareStore&) = delete;
-  BareStore& operator=(const BareStore&) = delete;
 
   /// Makes the changes in one transaction, and syncs it.
   Status commit(const Changes& changes);
@@ -49,9 +47,6 @@ class BareStore {
  private:
   BareStore() = default;
   int write(MDB_txn* txn, const Changes& changes) const;
-
-  MDB_env* env_ = nullptr;
-  MDB_dbi dbi_ = 0;
 };
 
 }  // namespace sluice::bench

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "base/mutex.h"
 #include "bench.h"
+#include "first_failure.h"
 
 namespace sluice::bench {
 
@@ -49,23 +49,6 @@ struct Work {
   }
   double per_second() const { return static_cast<double>(jobs) / cost.wall_seconds; }
   double cpu_us_each() const { return cost.cpu_seconds * 1e6 / static_cast<double>(jobs); }
-};
-
-/// The first failure of several threads.
-class FirstFailure {
- public:
-  void note(const Status& status) {
-    const MutexLock lock(mutex_);
-    if (status_.ok()) status_ = status;
-  }
-  Status get() {
-    const MutexLock lock(mutex_);
-    return status_;
-  }
-
- private:
-  Mutex mutex_;
-  Status status_ SLUICE_GUARDED_BY(mutex_);
 };
 
 /// A job without a group, with a payload of kPayloadBytes and no id of its own.
