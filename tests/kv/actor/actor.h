@@ -8,21 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/actor.h"
+
 namespace sluice::test {
-
-/// What follows the command on the command line. Too few words stop the process.
-class Words {
- public:
-  explicit Words(std::vector<std::string> words) : words_(std::move(words)) {}
-  const std::string& text(std::size_t index) const { return words_.at(index); }
-  std::uint64_t number(std::size_t index) const { return std::stoull(words_.at(index)); }
-
- private:
-  std::vector<std::string> words_;
-};
-
-/// Prints one line at once, with a single write().
-void say(const std::string& line);
 
 /// The size of every store here. Not small: a reader that gets no turn on a busy machine keeps
 /// hundreds of pages per millisecond from being used again.

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <utility>
@@ -11,11 +7,6 @@
 #include "tests/queue/crash/actor/actor.h"
 
 namespace sluice::test {
-
-void say(const std::string& line) {
-  const std::string text = line + "\n";
-  if (::write(STDOUT_FILENO, text.data(), text.size()) < 0) std::_Exit(5);
-}
 
 void must(const Status& status, const char* doing) {
   if (status.ok()) return;
@@ -49,10 +40,6 @@ int run(const std::string& command, const Words& words) {
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  // Nothing is left behind if the test dies, and nothing hangs for ever.
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  alarm(600);
-  const rlimit no_core{0, 0};
-  setrlimit(RLIMIT_CORE, &no_core);
+  sluice::test::end_with_the_test(600);
   return sluice::test::run(argv[1], sluice::test::Words({argv + 2, argv + argc}));
 }
