@@ -33,6 +33,8 @@ class Peek {
   /// Nothing at the end.
   Result<std::optional<Job>> next() {
     std::optional<Job> job;
+    SLUICE_LET(round, read_count(reader_, keys_.round(0)));
+    reached_ = std::max(reached_, static_cast<std::int64_t>(round));
     while (!job) {
       SLUICE_TRY(look_ahead());
       if (ahead_.empty()) break;
@@ -46,6 +48,9 @@ class Peek {
       if (!first.in_group) continue;
       // A claim buries an expired job: that takes no slot, and in a fair queue no turn.
       if (expired && queue_.config.fair) --first.spot.order;
+      // A claim moves the group to the round after the one reached, not just after its own.
+      if (!expired && queue_.config.fair)
+        first.spot.order = reached_ = std::max(reached_, first.spot.order);
       if (!expired) --first.free_slots;
       if (first.free_slots > 0) SLUICE_TRY(add_group_job(first));
     }
@@ -125,6 +130,7 @@ class Peek {
   const Millis now_;
   const Keys keys_;
   std::vector<ShardOffers> shards_;
+  std::int64_t reached_ = 0;  // In a fair queue.
   std::multiset<Next> ahead_;
 };
 
