@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
+#include <set>
 
+#include "queue/group.h"
 #include "queue/testing.h"
 
 namespace sluice::queue {
@@ -65,6 +68,32 @@ TEST_P(FairTest, priority_counts_within_a_group) {
   must(bench->enqueue({.queue = "q", .id = "a-low", .group = "a", .priority = 9}));
   must(bench->enqueue({.queue = "q", .id = "a-high", .group = "a", .priority = 1}));
   EXPECT_EQ(must_claim(bench, "q").id, "a-high");
+}
+
+TEST_P(FairTest, peek_follows_the_round_that_each_shard_has_reached) {
+  const Bench bench = open();
+  const QueueConfig config{.shards = 3, .fair = true};
+  must(bench->configure("q", config));
+  const std::string groups = "abcdefgh";
+  for (const char group : groups)
+    for (int i = 0; i < 12; ++i)
+      must(bench->enqueue({.queue = "q", .group = std::string(1, group)}));
+  // The first of each shard is passed over while the others take turns, and so is all of shard 0.
+  std::vector<std::string> passed_over;
+  std::set<std::uint32_t> seen = {0};
+  for (const char group : groups) {
+    const std::uint32_t shard = shard_for(config, std::string(1, group), "");
+    if (seen.insert(shard).second || shard == 0) passed_over.emplace_back(1, group);
+  }
+  for (int i = 0; i < 15; ++i) must(bench->claim({.queues = {"q"}, .skip_groups = passed_over}));
+  std::map<std::uint32_t, std::string> peeked;
+  std::map<std::uint32_t, std::string> claimed;
+  for (const Job& job : must(bench->peek("q", kPageMax)))
+    peeked[shard_for(config, job.group, job.id)] += job.group;
+  for (const char group : turns(bench, 100))
+    claimed[shard_for(config, std::string(1, group), "")] += group;
+  EXPECT_GT(peeked.size(), 1u);
+  EXPECT_EQ(peeked, claimed);
 }
 
 TEST_P(FairTest, a_new_group_starts_at_the_current_round) {

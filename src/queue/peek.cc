@@ -19,6 +19,7 @@ struct Next {
   bool in_group = false;
   Spot in_group_at = {};
   std::uint64_t free_slots = 0;  // Of the group, this job's included.
+  std::size_t shard = 0;
   friend bool operator<(const Next& a, const Next& b) { return a.spot < b.spot; }
 };
 
@@ -33,8 +34,6 @@ class Peek {
   /// Nothing at the end.
   Result<std::optional<Job>> next() {
     std::optional<Job> job;
-    SLUICE_LET(round, read_count(reader_, keys_.round(0)));
-    reached_ = std::max(reached_, static_cast<std::int64_t>(round));
     while (!job) {
       SLUICE_TRY(look_ahead());
       if (ahead_.empty()) break;
@@ -48,9 +47,7 @@ class Peek {
       if (!first.in_group) continue;
       // A claim buries an expired job: that takes no slot, and in a fair queue no turn.
       if (expired && queue_.config.fair) --first.spot.order;
-      // A claim moves the group to the round after the one reached, not just after its own.
-      if (!expired && queue_.config.fair)
-        first.spot.order = reached_ = std::max(reached_, first.spot.order);
+      if (!expired && queue_.config.fair) SLUICE_TRY(end_turn(first));
       if (!expired) --first.free_slots;
       if (first.free_slots > 0) SLUICE_TRY(add_group_job(first));
     }
@@ -63,15 +60,29 @@ class Peek {
     kv::Range rest = {};
     std::optional<Spot> last = {};  // Of those that were read.
     bool exhausted = false;
+    std::optional<std::int64_t> reached = {};  // The round, in a fair queue.
   };
+
+  /// As a claim does: the group's next round is the one after that which its shard has reached,
+  /// not just the one after its own.
+  Status end_turn(Next& served) {
+    auto& reached = shards_[served.shard].reached;
+    if (!reached) {
+      SLUICE_LET(round, read_count(reader_, keys_.round(static_cast<std::uint32_t>(served.shard))));
+      reached = static_cast<std::int64_t>(round);
+    }
+    served.spot.order = *reached = std::max(*reached, served.spot.order);
+    return {};
+  }
 
   /// Reads offers until none that is still to be read can come before the first one known.
   Status look_ahead() {
-    for (ShardOffers& shard : shards_) {
+    for (std::size_t i = 0; i < shards_.size(); ++i) {
+      ShardOffers& shard = shards_[i];
       while (!shard.exhausted &&
              (ahead_.empty() || !shard.last || *shard.last < ahead_.begin()->spot)) {
         SLUICE_LET(offers, reader_.scan(shard.rest, {.limit = kPageOffers}));
-        for (const auto& offer : offers) SLUICE_TRY(add_offer(offer));
+        for (const auto& offer : offers) SLUICE_TRY(add_offer(i, offer));
         shard.exhausted = offers.size() < kPageOffers;
         if (offers.empty()) break;
         SLUICE_LET(last, read_offer_key(offers.back().key));
@@ -82,7 +93,7 @@ class Peek {
     return {};
   }
 
-  Status add_offer(const kv::KeyValue& offer) {
+  Status add_offer(std::size_t shard, const kv::KeyValue& offer) {
     SLUICE_LET(spot, read_offer_key(offer.key));
     SLUICE_LET(offered, read_offered(offer.value, spot.place));
     if (!offered.is_group) {
@@ -92,7 +103,11 @@ class Peek {
     SLUICE_LET(value, reader_.get(keys_.group(offered.group)));
     if (!value) return error(Code::corrupt, "an offer is for a group that does not exist");
     SLUICE_LET(record, decode_group(*value));
-    Next next{.spot = spot, .group = offered.group, .in_group = true, .free_slots = UINT64_MAX};
+    Next next{.spot = spot,
+              .group = offered.group,
+              .in_group = true,
+              .free_slots = UINT64_MAX,
+              .shard = shard};
     const auto limit = record.limit ? record.limit : queue_.config.group_max;
     if (limit && !record.name.empty()) {
       SLUICE_LET(active, read_count(reader_, keys_.group_count(offered.group, Lane::leased)));
@@ -130,7 +145,6 @@ class Peek {
   const Millis now_;
   const Keys keys_;
   std::vector<ShardOffers> shards_;
-  std::int64_t reached_ = 0;  // In a fair queue.
   std::multiset<Next> ahead_;
 };
 
