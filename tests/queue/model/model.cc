@@ -195,7 +195,8 @@ Code Model::edit(const EditRequest& request) {
   if (request.payload) job.payload = *request.payload;
   if (request.priority) job.priority = *request.priority;
   if (request.due) job.due = std::max(in_ms(*request.due), now);
-  if (job.lane == Lane::ready && request.due && job.due > now)
+  const bool later = job.lane == Lane::ready && job.due > now;
+  if (request.due && (later || job.lane == Lane::scheduled))
     schedule(*found.queue, job, job.due);
   else if (job.lane == Lane::ready && request.priority)
     make_ready(*found.queue, job);
