@@ -85,7 +85,7 @@ std::optional<unsigned> parse_value(const Field& field, std::string_view text) {
 
 Failure refuse_in(const Field& field, std::string_view item, std::string why) {
   why.append("; allowed are ").append(field.values);
-  why.append(", *, a range as 1-5, a step as */2 or 1-5/2, and lists of these");
+  why.append(", *, a range as 1-5, a step as */2, 1-5/2 or 5/2, and lists of these");
   return refuse("cron " + std::string(field.name), item, why);
 }
 
@@ -104,8 +104,8 @@ Result<Range> parse_range(const Field& field, std::string_view text, std::string
   // Only for Sunday, which is both ends of its field: FRI-SUN is 5-7.
   if (field.limit > field.high && *first > 0 && *last == 0) last = field.limit;
   if (*first > *last) return refuse_in(field, item, "the range runs backwards");
-  if (single && text.size() != item.size())
-    return refuse_in(field, item, "a step needs a range or * before it");
+  // With a step: from there to the end of the field.
+  if (single && text.size() != item.size()) last = field.limit;
   return Range{*first, *last};
 }
 
