@@ -87,7 +87,7 @@ void Overlay::put_stamped_key(std::string_view prefix, std::uint32_t ordinal,
   bytes_ += prefix.size() + kMarkBytes + suffix.size() + value.size();
   const std::string_view kept = keep(prefix);
   stamped_keys_.push_back({kept, keep(suffix), keep(value), ordinal});
-  if (!unreadable_.contains(kept)) unreadable_.insert(kept, keep(after_prefix(prefix)));
+  if (!stamped_.contains(kept)) stamped_.insert(kept, keep(after_prefix(prefix)));
 }
 
 void Overlay::put_stamped_value(std::string_view key, std::string_view value,
@@ -95,7 +95,22 @@ void Overlay::put_stamped_value(std::string_view key, std::string_view value,
   ++puts_;
   bytes_ += value.size() + kMarkBytes;
   write_to(key) = Write{.kind = Kind::stamped_value, .value = keep(value), .ordinal = ordinal};
-  unreadable_.insert(keep(key), keep(after_key(key)));
+  has_stamped_value_ = true;
+}
+
+bool Overlay::unreadable(std::string_view begin, std::string_view end) const {
+  if (stamped_.meets(begin, end)) return true;
+  if (!has_stamped_value_) return false;
+  for (auto it = writes_.lower_bound(begin); it != writes_.end() && it->first < end; ++it)
+    if (it->second.kind == Kind::stamped_value) return true;
+  return false;
+}
+
+bool Overlay::unreadable(std::string_view key) const {
+  if (stamped_.contains(key)) return true;
+  if (!has_stamped_value_) return false;
+  const Write* write = find(key);
+  return write != nullptr && write->kind == Kind::stamped_value;
 }
 
 void Overlay::ring(std::string_view bell) {
@@ -141,7 +156,8 @@ void Overlay::clear() {
   writes_.clear();
   hints_.fill(writes_.end());
   erased_.clear();
-  unreadable_.clear();
+  stamped_.clear();
+  has_stamped_value_ = false;
   stamped_keys_.clear();
   bells_.clear();
   bytes_ = 0;

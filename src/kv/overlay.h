@@ -61,10 +61,8 @@ class Overlay {
   /// Whether the key's committed value is hidden by an erased range (a later write may follow it).
   bool erased(std::string_view key) const { return erased_.contains(key); }
   /// Whether a read of begin <= key < end could see something whose stamp is not known yet.
-  bool unreadable(std::string_view begin, std::string_view end) const {
-    return unreadable_.meets(begin, end);
-  }
-  bool unreadable(std::string_view key) const { return unreadable_.contains(key); }
+  bool unreadable(std::string_view begin, std::string_view end) const;
+  bool unreadable(std::string_view key) const;
 
   bool empty() const { return writes_.empty() && erased_.empty() && stamped_keys_.empty(); }
   /// Distinct keys written, erased ranges apart.
@@ -104,7 +102,8 @@ class Overlay {
   static constexpr std::size_t kHints = 32;
   std::array<Writes::iterator, kHints> hints_;
   Intervals erased_{&arena_};
-  Intervals unreadable_{&arena_};
+  Intervals stamped_{&arena_};  // Where stamped keys may be.
+  bool has_stamped_value_ = false;
   std::pmr::list<StampedKey> stamped_keys_{&arena_};
   std::pmr::list<std::string_view> bells_{&arena_};
   std::size_t bytes_ = 0;
