@@ -31,7 +31,17 @@ MUTANTS = {
     "queue.debt_ignored": (
         "queue_test", "*SlotsTest.a_lowered_limit_is_paid_off_by_the_jobs_that_end*"),
     "queue.expiry_left": ("queue_test", "*RemoveTest.a_removed_job_leaves_no_key*"),
+    "queue.failure_settles": (
+        "queue_test", "*AfterTest.each_ending_means_to_each_policy_what_the_table_says*"),
     "queue.fair_stays": ("queue_test", "*FairTest.groups_take_turns_however_deep_one_is*"),
+    "queue.fires_again": (
+        "queue_test", "*ScheduleTest.fires_at_its_planned_times_with_the_time_in_the_job*"),
+    "queue.fires_the_first_missed": (
+        "queue_test", "*ScheduleTest.fires_once_after_a_downtime_for_the_last_time_that_it_missed*"),
+    "queue.first_parent_is_enough": (
+        "queue_test", "*AfterTest.every_one_of_several_must_be_settled*"),
+    "queue.gap_not_noted": (
+        "queue_test", "*EventsTest.events_are_trimmed_by_age_and_a_late_reader_learns_it*"),
     "queue.group_limit_plus_one": ("queue_test", "*GroupTest.a_limit_holds_within_one_claim*"),
     "queue.group_slot_lost": ("queue_test", "*GroupTest.every_way_out_of_a_lease_frees_the_slot*"),
     "queue.id_left": ("queue_test", "*AckTest.without_retention_the_job_is_gone_and_its_id_free*"),
@@ -41,6 +51,10 @@ MUTANTS = {
         "queue_test", "*MaintainTest.a_lapsed_job_is_back_at_its_old_place_at_its_deadline*"),
     "queue.lease_deadline_included": ("queue_test", "*LaneVerb*"),
     "queue.lease_left": ("queue_test", "*AckTest.with_retention_the_result_is_kept_until_it_is_over*"),
+    "queue.member_left": ("queue_test", "*BatchTest.a_batch_from_its_beginning_to_its_end*"),
+    "queue.no_callback": ("queue_test", "*BatchTest.a_batch_from_its_beginning_to_its_end*"),
+    "queue.no_check": (
+        "queue_test", "*BatchCheckTest.two_last_members_that_finish_at_once_leave_the_end_to_the_agenda*"),
     "queue.offer_left": ("queue_test", "*HoldTest.a_held_job_is_not_claimed_and_comes_back_with_a_new_place*"),
     "queue.one_attempt_more": (
         "queue_test", "*FailTest.waits_longer_each_time_and_dies_after_the_last_attempt*"),
@@ -56,13 +70,22 @@ MUTANTS = {
         "queue_test", "*SlotsTest.the_rate_is_kept_and_says_when_to_come_back*"),
     "queue.release_counts": (
         "queue_test", "*ReleaseTest.puts_the_job_back_where_it_was_and_takes_the_attempt_back*"),
+    "queue.release_forgotten": (
+        "queue_test", "*AfterTest.many_dependants_are_let_go_over_several_transactions_by_sweeps*"),
     "queue.release_to_the_end": (
         "queue_test", "*ReleaseTest.puts_the_job_back_where_it_was_and_takes_the_attempt_back*"),
+    "queue.replace_keeps_both": (
+        "queue_test", "*UniqueTest.a_replaced_job_that_is_not_kept_is_gone*"),
     "queue.requeue_keeps_attempts": (
         "queue_test", "*RequeueTest.begins_anew_at_the_end_of_its_priority*"),
     "queue.slot_lost": ("queue_test", "*SlotsTest.a_queue_runs_no_more_than_its_limit*"),
+    "queue.success_anyway": ("queue_test", "*BatchTest.one_failure_of_many_is_no_success*"),
     "queue.token_not_compared": (
         "queue_test", "*AckTest.an_older_token_does_not_ack_a_newer_claim*"),
+    "queue.unique_left": ("queue_test", "*UniqueTest.every_end_gives_the_key_back_at_once*"),
+    "queue.unique_not_checked": (
+        "queue_test", "*UniqueTest.each_policy_meets_a_holder_in_each_lane*"),
+    "queue.waits_left": ("queue_test", "*AfterTest.a_cancelled_job_waits_for_nothing_any_more*"),
 }
 
 

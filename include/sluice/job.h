@@ -48,6 +48,10 @@ inline constexpr std::size_t kHistoryMax = 20;
 inline constexpr std::size_t kPageMax = 1'000;
 /// An operation id is remembered for at least this long, and at most twice as long.
 inline constexpr Duration kOperationWindow = std::chrono::hours(1);
+/// Dependencies named by one call.
+inline constexpr std::size_t kAfterMax = 1'000;
+/// A finished job that others were waiting for is kept at least for this long.
+inline constexpr Duration kParentKept = std::chrono::hours(1);
 /// Expired leases and due jobs that one claim moves on the way, each.
 inline constexpr std::size_t kClaimMovesMax = 64;
 
@@ -75,6 +79,7 @@ enum class DeathReason : std::uint8_t {
   poison = 2,    ///< Its lease lapsed too often: it seems to take its workers down with it.
   expired = 3,   ///< Nobody claimed it within its time to live.
   refused = 4,   ///< A worker failed it for good (FailRequest::dead).
+  orphaned = 5,  ///< A job that it waited for was removed without having succeeded.
 };
 const char* reason_name(DeathReason reason);
 
@@ -87,6 +92,41 @@ struct RetryPolicy {
   Duration cap = std::chrono::minutes(5);
   double jitter = 0;
   friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
+};
+
+/// What an enqueue does that finds its unique key taken.
+enum class UniquePolicy : std::uint8_t {
+  reject = 1,   ///< `already_exists`.
+  keep = 2,     ///< Nothing; it answers the id of the job that holds the key.
+  replace = 3,  ///< Cancels that job, if it has not been claimed yet; else `already_exists`.
+};
+
+/// A key that one job of the queue holds at a time: while it is in one of `lanes`, and anyway until
+/// `window` after its enqueue, however it ended.
+struct Unique {
+  std::string key = {};
+  /// Without Lane::leased: until it is claimed. Empty: for the window only.
+  std::vector<Lane> lanes = {Lane::waiting, Lane::held, Lane::scheduled, Lane::ready, Lane::leased};
+  Duration window = {};
+  UniquePolicy policy = UniquePolicy::reject;
+  friend bool operator==(const Unique&, const Unique&) = default;
+};
+
+/// What a job makes of another that it waits for and that is dead or cancelled.
+enum class AfterPolicy : std::uint8_t {
+  success = 1,  ///< Goes on waiting: the other may be requeued and succeed. Once that one is
+                ///< removed it is dead (orphaned).
+  end = 2,      ///< Runs anyway.
+  cancel = 3,   ///< Is cancelled.
+};
+const char* policy_name(AfterPolicy policy);
+
+/// A job that another one waits for. It was enqueued before, or earlier in the same transaction.
+struct After {
+  std::string queue = {};  ///< Empty: the waiting job's own.
+  std::string id = {};
+  AfterPolicy policy = AfterPolicy::success;
+  friend bool operator==(const After&, const After&) = default;
 };
 
 /// A job to be. Only `queue` is required.
@@ -102,6 +142,9 @@ struct NewJob {
   Duration ttl = {};                      ///< Dead (expired) if not claimed within this; 0: never.
   std::optional<RetryPolicy> retry = {};  ///< Default: the queue's, as it is when an attempt ends.
   bool hold = false;                      ///< Starts in the lane `held`.
+  std::optional<Unique> unique = {};
+  std::vector<After> after = {};  ///< Waits for all of these; at most kAfterMax.
+  std::string batch = {};         ///< Of the same queue, and open.
 };
 
 /// Proof of one claim: the job's number (the mark of its enqueue) and how many claims it has seen.
@@ -126,6 +169,9 @@ struct Lease {
   WallTime deadline = {};     ///< Store time; the lease is held while it is earlier than this.
   std::uint32_t attempt = 0;  ///< 1 for the first.
   std::int32_t priority = 0;
+  std::string batch = {};
+  std::string schedule = {};             ///< The schedule that enqueued it,
+  std::optional<WallTime> planned = {};  ///< and for which time.
 };
 
 /// How an attempt ended.
@@ -168,7 +214,12 @@ struct Job {
   std::size_t payload_bytes = 0;
   std::optional<std::string> payload = {};  ///< If asked for.
   std::optional<RetryPolicy> retry = {};    ///< If it has one of its own.
-  std::vector<Attempt> history = {};        ///< If asked for; the last kHistoryMax, oldest first.
+  std::string unique = {};                  ///< Its unique key, if it holds one now.
+  std::string batch = {};
+  std::string schedule = {};             ///< The schedule that enqueued it,
+  std::optional<WallTime> planned = {};  ///< and for which time.
+  std::vector<After> after = {};         ///< If asked for: up to kAfterMax that it waits for.
+  std::vector<Attempt> history = {};     ///< If asked for; the last kHistoryMax, oldest first.
 };
 
 // ---------------------------------------------------------------------------------------- queues
@@ -207,6 +258,7 @@ struct QueueConfig {
   std::uint32_t shards = 1;
   /// Groups take turns; priority counts within a group. Jobs without a group are one group.
   bool fair = false;
+  bool events = true;  ///< Whether its jobs' moves are written to its stream of events.
   friend bool operator==(const QueueConfig&, const QueueConfig&) = default;
 };
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <sluice/clock.h>
+#include <sluice/flow.h>
 #include <sluice/job.h>
 #include <sluice/kv.h>
 #include <sluice/random.h>
@@ -116,6 +117,12 @@ struct EditRequest {
   std::optional<std::string> payload = {};    ///< Keeps its place.
 };
 
+struct AddAfterRequest {
+  std::string queue = {};
+  std::string id = {};
+  std::vector<After> after = {};  ///< At most kAfterMax.
+};
+
 struct ListRequest {
   std::string queue = {};
   std::optional<Lane> lane = {};  ///< Default: all, in the order they were enqueued.
@@ -135,6 +142,7 @@ struct Page {
 struct GetOptions {
   bool payload = false;
   bool history = false;
+  bool after = false;
 };
 
 /// Why a job is not running, as a list of plain sentences, the strongest reason first.
@@ -150,9 +158,14 @@ struct Swept {
   std::uint64_t expired = 0;          ///< Jobs past their time to live.
   std::uint64_t removed = 0;          ///< Finished jobs past their retention.
   std::uint64_t unblocked = 0;        ///< Groups looked at again after a limit was raised.
+  std::uint64_t fired = 0;            ///< Planned times of schedules.
+  std::uint64_t released = 0;         ///< Dependencies of jobs that were settled.
+  std::uint64_t batches = 0;          ///< Steps of batches: members cancelled, ends.
   std::optional<WallTime> next = {};  ///< Store time of the next thing to do, if anything.
 
-  std::uint64_t moved() const { return lapsed + due + expired + removed + unblocked; }
+  std::uint64_t moved() const {
+    return lapsed + due + expired + removed + unblocked + fired + released + batches;
+  }
 };
 
 // ----------------------------------------------------------------------------------------- verbs
@@ -182,8 +195,10 @@ class Scope {
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
 
-  /// The new job's id. `already_exists` if the queue has a job of that id, in any lane;
-  /// `limit_exceeded` if the backlog is at its cap.
+  /// The new job's id. `already_exists` if the queue has a job of that id, in any lane, or if its
+  /// unique key is taken; `limit_exceeded` if the backlog is at its cap; `not_found` if its batch
+  /// or a job to wait for does not exist; `conflict` if the batch takes no more, or if it would be
+  /// cancelled at once because a job to wait for has failed.
   Result<std::string> enqueue(const NewJob& job, const CallOptions& options = {});
   std::vector<Result<std::string>> enqueue(std::span<const NewJob> jobs,
                                            const CallOptions& options = {});
@@ -222,6 +237,17 @@ class Scope {
   /// Takes a finished job (done, dead, cancelled) away for good.
   Status remove(const JobRef& job, const CallOptions& options = {});
   std::vector<Status> remove(std::span<const JobRef> jobs, const CallOptions& options = {});
+  /// Lets a job that is waiting or held wait for more. They must have been enqueued before it
+  /// (`invalid_argument`), so nothing ever waits for itself.
+  Status add_after(const AddAfterRequest& request, const CallOptions& options = {});
+
+  /// The new batch's id. `already_exists` if the queue has one of that id.
+  Result<std::string> open_batch(const NewBatch& batch, const CallOptions& options = {});
+  /// From now on only its own jobs' acks add to it. It ends when all its jobs are finished.
+  Status seal_batch(const BatchRef& batch, const CallOptions& options = {});
+  /// Seals it and has its unfinished jobs cancelled, by and by (claim and sweep), also those that
+  /// workers have. Takes the same time however many there are. `conflict` if it has ended.
+  Status cancel_batch(const BatchRef& batch, const CallOptions& options = {});
 
  private:
   friend struct QueuesAccess;
@@ -265,9 +291,13 @@ class Queues {
   Status unhold(const JobRef& job, const CallOptions& options = {});
   Status break_lease(const JobRef& job, const CallOptions& options = {});
   Status remove(const JobRef& job, const CallOptions& options = {});
+  Status add_after(const AddAfterRequest& request, const CallOptions& options = {});
+  Result<std::string> open_batch(const NewBatch& batch, const CallOptions& options = {});
+  Status seal_batch(const BatchRef& batch, const CallOptions& options = {});
+  Status cancel_batch(const BatchRef& batch, const CallOptions& options = {});
 
-  /// Batches: one result per item, in order. A batch of at most kBatchJobsMax items and
-  /// kBatchBytesMax bytes is one transaction. A larger one is several, each of which happens or
+  /// Many items: one result per item, in order. Up to kBatchJobsMax items and
+  /// kBatchBytesMax bytes are one transaction. A larger call is several, each of which happens or
   /// does not; if the store fails, the items that were not reached get its failure.
   std::vector<Result<std::string>> enqueue(std::span<const NewJob> jobs,
                                            const BatchOptions& options = {});
@@ -297,10 +327,23 @@ class Queues {
   /// A paused queue hands out no jobs. Everything else goes on.
   Status pause(std::string_view queue);
   Status resume(std::string_view queue);
-  /// `conflict` unless the queue has no jobs at all.
+  /// `conflict` unless the queue has no jobs at all, no schedules, and nobody waits for what it
+  /// had.
   Status remove_queue(std::string_view queue);
   /// Removes finished jobs of one lane, oldest first, until `limit` are gone. The number removed.
   Result<std::uint64_t> purge(std::string_view queue, Lane lane, std::uint64_t limit = UINT64_MAX);
+
+  // Schedules. They fire in claims of their queue and in sweeps.
+
+  /// Makes the schedule, or gives the one of that name another expression and job; it then goes on
+  /// from now.
+  Status put_schedule(const NewSchedule& schedule);
+  Status pause_schedule(std::string_view queue, std::string_view name);
+  /// Goes on with the next planned time from now: what it missed while paused is not made up for.
+  Status resume_schedule(std::string_view queue, std::string_view name);
+  /// Enqueues its job now, planned for now, beside what is planned. The job's id.
+  Result<std::string> run_schedule(std::string_view queue, std::string_view name);
+  Status remove_schedule(std::string_view queue, std::string_view name);
 
   // Looking. All of it on snapshots: nobody waits for anybody.
 
@@ -320,6 +363,17 @@ class Queues {
   Result<std::uint64_t> count_blocked_groups(std::string_view queue,
                                              std::uint64_t limit = kPageMax);
   Result<Explanation> explain(const JobRef& job);
+  Result<Batch> get_batch(const BatchRef& batch);
+  /// By id, those after `after`.
+  Result<std::vector<Batch>> list_batches(std::string_view queue, std::string_view after = {},
+                                          std::size_t limit = kPageMax);
+  Result<Schedule> get_schedule(std::string_view queue, std::string_view name);
+  Result<std::vector<Schedule>> list_schedules(std::string_view queue, std::string_view after = {},
+                                               std::size_t limit = kPageMax);
+  /// What happened to the queue's jobs, in order, from a cursor on.
+  Result<EventPage> events(const EventsRequest& request);
+  /// The cursor after everything that has happened, to follow only what is to come.
+  Result<std::string> events_end(std::string_view queue);
 
   // Workers.
 
@@ -331,8 +385,9 @@ class Queues {
   // Time.
 
   /// Does what is due, in all queues: ends expired leases, readies due jobs, expires, removes what
-  /// is past its retention. In bounded transactions, at most `moves_max` moves. Nothing goes wrong
-  /// if it is never called as long as somebody claims, except that finished jobs stay.
+  /// is past its retention, fires schedules, carries on with dependants and batches. In bounded
+  /// transactions, at most `moves_max` moves. Nothing goes wrong if it is never called as long as
+  /// somebody claims, except that finished jobs stay.
   Result<Swept> sweep(std::uint64_t moves_max = 10'000);
 
  private:
@@ -361,6 +416,8 @@ struct VerifyReport {
   std::uint64_t queues = 0;
   std::uint64_t groups = 0;
   std::uint64_t jobs = 0;
+  std::uint64_t batches = 0;
+  std::uint64_t schedules = 0;
   std::uint64_t keys = 0;
   std::uint64_t breach_count = 0;
   std::vector<Breach> breaches = {};

@@ -8,10 +8,11 @@
 namespace sluice::queue {
 namespace {
 
-Result<std::vector<NewJobState>> accept_all(Steps& steps, const std::vector<NewJob>& jobs) {
+Result<std::vector<NewJobState>> accept_all(Steps& steps, const JobState& acked,
+                                            const std::vector<NewJob>& jobs) {
   std::vector<NewJobState> accepted;
   for (const auto& job : jobs) {
-    auto one = accept(steps, job);
+    auto one = accept(steps, job, {.finishing = &acked});
     if (!one) {
       for (const auto& before : accepted) take_back(steps, before);
       return Failure{one.error().with("child")};
@@ -49,17 +50,14 @@ Status ack(Steps& steps, const AckRequest& request) {
                  fmt::format("{} children: {} is the most; let a child enqueue the others",
                              request.children.size(), kBatchJobsMax));
   SLUICE_LET(job, get_leased(steps, request.queue, request.token));
-  SLUICE_LET(children, accept_all(steps, request.children));
+  SLUICE_LET(children, accept_all(steps, job, request.children));
   if (job.queue->config().done_retention > Duration{}) {
     SLUICE_TRY(add_attempt(steps, job, Outcome::acked, ""));
     job.record.result = request.result;
   }
   SLUICE_TRY(leave(steps, job));
   SLUICE_TRY(finish(steps, job, Lane::done));
-  for (auto& child : children) {
-    if (!child.queue->exists()) child.queue->changed = true;
-    steps.place_later(std::move(child));
-  }
+  for (auto& child : children) SLUICE_TRY(admit(steps, std::move(child)));
   return {};
 }
 

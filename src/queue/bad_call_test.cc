@@ -129,6 +129,23 @@ TEST_P(BadCallTest, pages_have_at_least_one_entry_and_at_most_so_many) {
        {"peek 0", bad, [](auto& b) { return status_of(b->peek("work", 0)); }},
        {"peek 1,000", Code::ok, [](auto& b) { return status_of(b->peek("work", kPageMax)); }},
        {"peek 1,001", bad, [](auto& b) { return status_of(b->peek("work", kPageMax + 1)); }},
+       {"list_batches 0", bad, [](auto& b) { return status_of(b->list_batches("work", "", 0)); }},
+       {"list_batches 1,000", Code::ok,
+        [](auto& b) { return status_of(b->list_batches("work", "", kPageMax)); }},
+       {"list_batches 1,001", bad,
+        [](auto& b) { return status_of(b->list_batches("work", "", kPageMax + 1)); }},
+       {"list_schedules 0", bad,
+        [](auto& b) { return status_of(b->list_schedules("work", "", 0)); }},
+       {"list_schedules 1,000", Code::ok,
+        [](auto& b) { return status_of(b->list_schedules("work", "", kPageMax)); }},
+       {"list_schedules 1,001", bad,
+        [](auto& b) { return status_of(b->list_schedules("work", "", kPageMax + 1)); }},
+       {"events 0", bad,
+        [](auto& b) { return status_of(b->events({.queue = "work", .limit = 0})); }},
+       {"events 1,000", Code::ok,
+        [](auto& b) { return status_of(b->events({.queue = "work", .limit = kPageMax})); }},
+       {"events 1,001", bad,
+        [](auto& b) { return status_of(b->events({.queue = "work", .limit = kPageMax + 1})); }},
        {"purge a lane that is not finished", bad,
         [](auto& b) { return status_of(b->purge("work", Lane::ready)); }},
        {"a worker's time to live of 0", bad,
@@ -176,6 +193,37 @@ TEST_P(BadCallTest, a_queue_that_does_not_exist_is_empty_to_workers_and_unknown_
             {"count_blocked_groups", unknown,
              [=](auto& b) { return status_of(b->count_blocked_groups(q)); }},
             {"explain", unknown, [=](auto& b) { return status_of(b->explain(ref)); }}});
+}
+
+TEST_P(BadCallTest, batches_and_schedules_of_a_queue_that_does_not_exist_are_unknown) {
+  const Code unknown = Code::not_found;
+  const std::string q = "nowhere";
+  const BatchRef batch{q, "b"};
+  try_each(
+      GetParam(),
+      {{"add_after", unknown,
+        [=](auto& b) { return b->add_after({.queue = q, .id = "job", .after = {{.id = "a"}}}); }},
+       {"seal_batch", unknown, [=](auto& b) { return b->seal_batch(batch); }},
+       {"cancel_batch", unknown, [=](auto& b) { return b->cancel_batch(batch); }},
+       {"get_batch", unknown, [=](auto& b) { return status_of(b->get_batch(batch)); }},
+       {"list_batches", unknown, [=](auto& b) { return status_of(b->list_batches(q)); }},
+       {"pause_schedule", unknown, [=](auto& b) { return b->pause_schedule(q, "s"); }},
+       {"resume_schedule", unknown, [=](auto& b) { return b->resume_schedule(q, "s"); }},
+       {"run_schedule", unknown, [=](auto& b) { return status_of(b->run_schedule(q, "s")); }},
+       {"remove_schedule", unknown, [=](auto& b) { return b->remove_schedule(q, "s"); }},
+       {"get_schedule", unknown, [=](auto& b) { return status_of(b->get_schedule(q, "s")); }},
+       {"list_schedules", unknown, [=](auto& b) { return status_of(b->list_schedules(q)); }},
+       {"events", unknown, [=](auto& b) { return status_of(b->events({.queue = q})); }},
+       {"events_end", unknown, [=](auto& b) { return status_of(b->events_end(q)); }},
+       {"open_batch makes it", Code::ok,
+        [=](auto& b) {
+          must(b->open_batch({.queue = q}));
+          return status_of(b->get_queue(q));
+        }},
+       {"put_schedule makes it", Code::ok, [=](auto& b) {
+          must(b->put_schedule({.queue = q, .name = "s", .cron = "@daily"}));
+          return status_of(b->get_queue(q));
+        }}});
 }
 
 // ---------------------------------------------------------------------------------------- batches
@@ -285,7 +333,12 @@ TEST_P(BadCallTest, an_ack_whose_child_is_refused_is_refused) {
       {{{.queue = "other"}, {.queue = "other", .id = "taken"}}, Code::already_exists},
       {{{.queue = "other", .id = "b"}, {.queue = "other", .id = "b"}}, Code::already_exists},
       {{{.queue = "small"}, {.queue = "small"}}, Code::limit_exceeded},
-      {{{.queue = "other"}, {.queue = "other", .label = "none"}}, Code::invalid_argument}};
+      {{{.queue = "other"}, {.queue = "other", .label = "none"}}, Code::invalid_argument},
+      {{{.queue = "other", .unique = Unique{.key = "k"}},
+        {.queue = "other", .unique = Unique{.key = "k", .policy = UniquePolicy::replace}}},
+       Code::already_exists},
+      {{{.queue = "other"}, {.queue = "other", .after = {{.id = "none"}}}}, Code::not_found},
+      {{{.queue = "other", .batch = "none"}}, Code::not_found}};
   for (const auto& [jobs, code] : children) {
     const Dump before = dump(bench);
     const Status status = bench->ack({.queue = "work", .token = token, .children = jobs});
@@ -308,6 +361,10 @@ TEST_P(BadCallTest, a_transaction_does_not_touch_again_what_it_gave_a_new_place)
     SLUICE_TRY(jobs.unhold({"work", "a"}));
     EXPECT_EQ(jobs.cancel({"work", "a"}).code(), Code::invalid_argument);
     EXPECT_EQ(jobs.hold({"work", "a"}).code(), Code::invalid_argument);
+    EXPECT_EQ(jobs.add_after({.queue = "work", .id = "new", .after = {{.id = "b"}}}).code(),
+              Code::not_found);
+    EXPECT_EQ(jobs.add_after({.queue = "work", .id = "a", .after = {{.id = "b"}}}).code(),
+              Code::invalid_argument);
     EXPECT_EQ(status_of(jobs.enqueue({.queue = "work", .id = "new"})).code(), Code::already_exists);
     return jobs.unhold({"work", "b"});
   });

@@ -150,6 +150,96 @@ void add_queue_names(std::vector<NameField>& fields) {
        {"forget_worker", false, [](auto& b, auto& n) { return b->forget_worker(n); }}});
 }
 
+void add_flow_names(std::vector<NameField>& fields) {
+  const auto add_after = [](const Bench& b, After after) {
+    return b->add_after({.queue = "work", .id = "held", .after = {std::move(after)}});
+  };
+  fields.insert(
+      fields.end(),
+      {{"enqueue unique", false,
+        [](auto& b, auto& n) {
+          return status_of(b->enqueue({.queue = "work", .unique = Unique{.key = n}}));
+        }},
+       {"enqueue batch", true,
+        [](auto& b, auto& n) { return status_of(b->enqueue({.queue = "work", .batch = n})); }},
+       {"enqueue after", false,
+        [](auto& b, auto& n) {
+          return status_of(b->enqueue({.queue = "work", .after = {{.id = n}}}));
+        }},
+       {"enqueue after queue", true,
+        [](auto& b, auto& n) {
+          return status_of(b->enqueue({.queue = "work", .after = {{.queue = n, .id = "ready"}}}));
+        }},
+       {"add_after queue", false,
+        [](auto& b, auto& n) { return b->add_after({.queue = n, .id = "held"}); }},
+       {"add_after id", false,
+        [](auto& b, auto& n) { return b->add_after({.queue = "work", .id = n}); }},
+       {"add_after after", false, [=](auto& b, auto& n) { return add_after(b, {.id = n}); }},
+       {"add_after after queue", true,
+        [=](auto& b, auto& n) { return add_after(b, {.queue = n, .id = "ready"}); }},
+       {"open_batch queue", false,
+        [](auto& b, auto& n) { return status_of(b->open_batch({.queue = n})); }},
+       {"open_batch id", true,
+        [](auto& b, auto& n) { return status_of(b->open_batch({.queue = "work", .id = n})); }},
+       {"open_batch on_success queue", false,
+        [](auto& b, auto& n) {
+          return status_of(b->open_batch({.queue = "work", .on_success = NewJob{.queue = n}}));
+        }},
+       {"open_batch on_end id", true,
+        [](auto& b, auto& n) {
+          const NewJob job{.queue = "work", .id = n};
+          return status_of(b->open_batch({.queue = "work", .on_end = job}));
+        }},
+       {"seal_batch queue", false, [](auto& b, auto& n) { return b->seal_batch({n, "b"}); }},
+       {"seal_batch id", false, [](auto& b, auto& n) { return b->seal_batch({"work", n}); }},
+       {"cancel_batch queue", false, [](auto& b, auto& n) { return b->cancel_batch({n, "b"}); }},
+       {"cancel_batch id", false, [](auto& b, auto& n) { return b->cancel_batch({"work", n}); }},
+       {"get_batch queue", false,
+        [](auto& b, auto& n) { return status_of(b->get_batch({n, "b"})); }},
+       {"get_batch id", false,
+        [](auto& b, auto& n) { return status_of(b->get_batch({"work", n})); }},
+       {"list_batches", false, [](auto& b, auto& n) { return status_of(b->list_batches(n)); }}});
+}
+
+void add_schedule_names(std::vector<NameField>& fields) {
+  fields.insert(
+      fields.end(),
+      {{"put_schedule queue", false,
+        [](auto& b, auto& n) {
+          return b->put_schedule({.queue = n, .name = "s", .cron = "@daily"});
+        }},
+       {"put_schedule name", false,
+        [](auto& b, auto& n) {
+          return b->put_schedule({.queue = "work", .name = n, .cron = "@daily"});
+        }},
+       {"put_schedule group", true,
+        [](auto& b, auto& n) {
+          return b->put_schedule(
+              {.queue = "work", .name = "s", .cron = "@daily", .job = {.group = n}});
+        }},
+       {"put_schedule unique", false,
+        [](auto& b, auto& n) {
+          const NewJob job{.unique = Unique{.key = n}};
+          return b->put_schedule({.queue = "work", .name = "s", .cron = "@daily", .job = job});
+        }},
+       {"pause_schedule queue", false, [](auto& b, auto& n) { return b->pause_schedule(n, "s"); }},
+       {"pause_schedule name", false,
+        [](auto& b, auto& n) { return b->pause_schedule("work", n); }},
+       {"resume_schedule name", false,
+        [](auto& b, auto& n) { return b->resume_schedule("work", n); }},
+       {"run_schedule name", false,
+        [](auto& b, auto& n) { return status_of(b->run_schedule("work", n)); }},
+       {"remove_schedule name", false,
+        [](auto& b, auto& n) { return b->remove_schedule("work", n); }},
+       {"get_schedule queue", false,
+        [](auto& b, auto& n) { return status_of(b->get_schedule(n, "s")); }},
+       {"get_schedule name", false,
+        [](auto& b, auto& n) { return status_of(b->get_schedule("work", n)); }},
+       {"list_schedules", false, [](auto& b, auto& n) { return status_of(b->list_schedules(n)); }},
+       {"events", false, [](auto& b, auto& n) { return status_of(b->events({.queue = n})); }},
+       {"events_end", false, [](auto& b, auto& n) { return status_of(b->events_end(n)); }}});
+}
+
 void add_operation_names(std::vector<NameField>& fields, Token token) {
   fields.insert(
       fields.end(),
@@ -165,6 +255,19 @@ void add_operation_names(std::vector<NameField>& fields, Token token) {
         }},
        {"cancel operation", true,
         [](auto& b, auto& n) { return b->cancel({"work", "ready"}, {.operation = n}); }},
+       {"add_after operation", true,
+        [](auto& b, auto& n) {
+          return b->add_after({.queue = "work", .id = "held", .after = {{.id = "ready"}}},
+                              {.operation = n});
+        }},
+       {"open_batch operation", true,
+        [](auto& b, auto& n) {
+          return status_of(b->open_batch({.queue = "work"}, {.operation = n}));
+        }},
+       {"seal_batch operation", true,
+        [](auto& b, auto& n) { return b->seal_batch({"work", "none"}, {.operation = n}); }},
+       {"cancel_batch operation", true,
+        [](auto& b, auto& n) { return b->cancel_batch({"work", "none"}, {.operation = n}); }},
        {"batch operation", true, [](auto& b, auto& n) {
           const std::vector<NewJob> jobs(2, NewJob{.queue = "work"});
           return status_of(b->enqueue(jobs, {.operation = n}).front());
@@ -175,6 +278,8 @@ std::vector<NameField> name_fields(Token token) {
   std::vector<NameField> fields;
   add_request_names(fields, token);
   add_queue_names(fields);
+  add_flow_names(fields);
+  add_schedule_names(fields);
   add_operation_names(fields, token);
   return fields;
 }
@@ -355,6 +460,29 @@ TEST_P(BadInputTest, what_is_one_byte_too_long_is_refused) {
          }},
     };
   });
+}
+
+TEST_P(BadInputTest, a_job_for_later_has_a_shorter_payload) {
+  for (const std::size_t size : {kTemplateBytesMax, kTemplateBytesMax + 1}) {
+    const Code code = size == kTemplateBytesMax ? Code::ok : Code::invalid_argument;
+    const std::string payload = bytes_of(size);
+    try_each(GetParam(), [=](Token) -> std::vector<Case> {
+      return {{"on_success", code,
+               [=](auto& b) {
+                 const NewJob job{.queue = "work", .payload = payload};
+                 return status_of(b->open_batch({.queue = "work", .on_success = job}));
+               }},
+              {"on_end", code,
+               [=](auto& b) {
+                 const NewJob job{.queue = "work", .payload = payload};
+                 return status_of(b->open_batch({.queue = "work", .on_end = job}));
+               }},
+              {"schedule", code, [=](auto& b) {
+                 return b->put_schedule(
+                     {.queue = "work", .name = "s", .cron = "@daily", .job = {.payload = payload}});
+               }}};
+    });
+  }
 }
 
 TEST_P(BadInputTest, the_longest_result_is_kept_whole) {

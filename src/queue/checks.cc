@@ -47,6 +47,14 @@ Status check_rate(const Rate& rate) {
       .with("rate");
 }
 
+Status check_unique(const Unique& unique) {
+  SLUICE_TRY(check_name("unique key", unique.key));
+  SLUICE_TRY(check_duration("the unique key's window", unique.window, {}, kDelayMax));
+  if (unique.lanes.empty() && unique.window == Duration{})
+    return refuse("a unique key needs lanes or a window, or nobody ever holds it");
+  return {};
+}
+
 }  // namespace
 
 Status check_duration(std::string_view what, Duration value, Duration least, Duration most) {
@@ -93,6 +101,14 @@ Status check_payload(std::string_view payload) {
                   payload.size(), kPayloadBytesMax));
 }
 
+Status check_template(const NewJob& job) {
+  if (job.payload.size() <= kTemplateBytesMax) return {};
+  return refuse(
+      fmt::format("the payload has {} bytes: {} is the most for a job that is kept for "
+                  "later",
+                  job.payload.size(), kTemplateBytesMax));
+}
+
 Status check_new_job(const NewJob& job) {
   SLUICE_TRY(check_name("queue name", job.queue));
   SLUICE_TRY(check_name_or_empty("job id", job.id));
@@ -102,6 +118,8 @@ Status check_new_job(const NewJob& job) {
   if (job.due && job.delay != Duration{}) return refuse("give a delay or a due time, not both");
   SLUICE_TRY(check_duration("the delay", job.delay, {}, kDelayMax));
   SLUICE_TRY(check_duration("the ttl", job.ttl, {}, kDelayMax));
+  SLUICE_TRY(check_name_or_empty("batch id", job.batch));
+  if (job.unique) SLUICE_TRY(check_unique(*job.unique));
   return job.retry ? check_retry(*job.retry) : Status();
 }
 

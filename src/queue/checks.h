@@ -19,6 +19,8 @@ Status check_config(const QueueConfig& config);
 Status check_payload(std::string_view payload);
 /// All of a new job that can be checked without its queue.
 Status check_new_job(const NewJob& job);
+/// A job that is kept to be enqueued later.
+Status check_template(const NewJob& job);
 Status check_claim(const ClaimRequest& request);
 Status check_page(std::size_t limit);
 

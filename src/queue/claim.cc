@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/mutant.h"
+#include "queue/agenda.h"
 #include "queue/lanes.h"
 #include "queue/maintain.h"
 #include "queue/names.h"
@@ -64,7 +65,8 @@ Result<bool> maintain(Steps& steps, Picker& picker) {
     moved = moved || lapsed > 0 || due > 0;
   }
   SLUICE_LET(reviewed, review_blocked(steps, picker.queue(), kReviewMax));
-  return moved || reviewed > 0;
+  SLUICE_LET(work, work_agenda(steps, picker.queue(), kClaimMovesMax));
+  return moved || reviewed > 0 || work.total() > 0;
 }
 
 }  // namespace
@@ -78,7 +80,10 @@ Result<Lease> make_lease(Steps& steps, const JobState& job) {
                .token = {.job = job.number.mark(), .claim = job.record.claims},
                .deadline = to_wall(job.record.deadline),
                .attempt = job.record.attempts,
-               .priority = job.record.priority};
+               .priority = job.record.priority,
+               .batch = job.record.batch,
+               .schedule = job.record.schedule,
+               .planned = planned_of(job.record)};
 }
 
 Result<ClaimOutcome> claim(Steps& steps, const ClaimPlan& plan) {
@@ -106,7 +111,7 @@ Result<ClaimOutcome> claim(Steps& steps, const ClaimPlan& plan) {
   for (Picker& picker : pickers) {
     SLUICE_TRY(picker.close());
     SLUICE_LET(moved, maintain(steps, picker));
-    outcome.moved = outcome.moved || moved;
+    outcome.moved = outcome.moved || moved || picker.cut_short();
     if (taken > 0 || outcome.moved) continue;
     keep_earliest(outcome.next, picker.rate_ready());
     SLUICE_LET(next, next_claimable(steps.txn(), picker.queue().keys, picker.queue().config()));

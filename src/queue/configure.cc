@@ -2,6 +2,7 @@
 // What changes a queue or a group rather than a job: settings, limits, pause, removal.
 #include <fmt/format.h>
 
+#include "queue/agenda.h"
 #include "queue/checks.h"
 #include "queue/group.h"
 #include "queue/names.h"
@@ -10,6 +11,23 @@
 
 namespace sluice::queue {
 namespace {
+
+/// `conflict` if the queue has work to do even without jobs.
+Status check_no_flows(Steps& steps, const QueueState& queue) {
+  SLUICE_LET(schedules, steps.txn().scan(queue.keys.all(Space::schedule), {.limit = 1}));
+  if (!schedules.empty())
+    return error(Code::conflict,
+                 fmt::format("queue \"{}\" has schedules: remove them first", queue.record.name));
+  SLUICE_LET(agenda, steps.txn().scan(queue.keys.all(Space::agenda)));
+  for (const auto& entry : agenda) {
+    SLUICE_LET(errand, read_agenda_key(entry.key));
+    if (errand.errand == Errand::release || errand.errand == Errand::drop)
+      return error(Code::conflict, fmt::format("other jobs still wait for what queue \"{}\" had: "
+                                               "sweep first",
+                                               queue.record.name));
+  }
+  return {};
+}
 
 Result<std::uint64_t> count_lanes(Steps& steps, const QueueState& queue, Lane last) {
   std::uint64_t total = 0;
@@ -97,11 +115,15 @@ Status remove_queue(Steps& steps, std::string_view name) {
     return error(Code::conflict, fmt::format("queue \"{}\" has {} jobs: finish, cancel or purge "
                                              "them first",
                                              name, jobs));
+  SLUICE_TRY(check_no_flows(steps, *queue));
   kv::Transaction& txn = steps.txn();
   txn.erase(queue_name_key(name));
   for (const std::string& key :
        {queue->keys.queue(), queue->keys.debt(), queue->keys.bucket(), queue->keys.review()})
     txn.erase(key);
+  for (const Space space : {Space::agenda, Space::unique, Space::dependant, Space::batch,
+                            Space::batch_count, Space::event, Space::event_count, Space::trimmed})
+    txn.erase_range(queue->keys.all(space));
   for (const Space space : {Space::count, Space::group, Space::group_name, Space::group_count,
                             Space::slot, Space::operation, Space::round, Space::claimer})
     txn.erase_range(queue->keys.all(space));

@@ -59,6 +59,7 @@ TEST_P(EnqueueTest, a_label_stands_for_its_priority) {
 
 TEST_P(EnqueueTest, a_large_payload_comes_back_whole_and_leaves_nothing_behind) {
   const Bench bench = open();
+  must(bench->configure("q", {.events = false}));
   for (const std::size_t bytes : {1024u, 1025u, 64'000u, 64'001u, 200'000u}) {
     std::string payload(bytes, 'x');
     for (std::size_t i = 0; i < bytes; ++i) payload[i] = static_cast<char>(i * 31);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/token_bucket.h"
+#include "queue/explain_flows.h"
 #include "queue/look.h"
 #include "queue/names.h"
 
@@ -75,7 +76,7 @@ Status explain_ready(kv::Reader& reader, const FoundJob& job, const Keys& keys, 
 }
 
 std::string finished_text(const JobRecord& record) {
-  const std::string at = time_text(record.since);
+  const std::string at = time_text(record.finished_at());
   if (record.lane == Lane::done) return "it is done since " + at;
   if (record.lane == Lane::cancelled) return "it was cancelled at " + at;
   switch (record.reason) {
@@ -93,6 +94,11 @@ std::string finished_text(const JobRecord& record) {
     case DeathReason::refused:
       return fmt::format("it is dead since {}: a worker gave it up for good{}", at,
                          failed_text(record));
+    case DeathReason::orphaned:
+      return fmt::format(
+          "it is dead since {}: a job that it waited for was removed without having "
+          "succeeded",
+          at);
     case DeathReason::none:
       break;
   }
@@ -102,13 +108,13 @@ std::string finished_text(const JobRecord& record) {
 Status explain_job(kv::Reader& reader, const FoundJob& job, const Keys& keys, Millis now,
                    Reasons& reasons) {
   const JobRecord& record = job.stored.record;
+  if (record.lane < Lane::done) SLUICE_TRY(explain_batch(reader, job, keys, reasons));
   switch (record.lane) {
     case Lane::waiting:
-      reasons.push_back("it waits for other jobs to finish");
-      break;
+      return explain_waiting(reader, job, keys, reasons);
     case Lane::held:
       reasons.push_back(fmt::format("it is held since {}: unhold it", time_text(record.since)));
-      break;
+      return explain_waiting(reader, job, keys, reasons);
     case Lane::scheduled:
       if (record.due > now)
         reasons.push_back(fmt::format("it is due at {}, in {}{}", time_text(record.due),

@@ -13,8 +13,9 @@ namespace {
 
 constexpr std::array<const char*, kLaneCount + 1> kLaneNames = {
     "", "waiting", "held", "scheduled", "ready", "leased", "done", "dead", "cancelled"};
-constexpr std::array<const char*, 5> kReasonNames = {"none", "attempts", "poison", "expired",
-                                                     "refused"};
+constexpr std::array<const char*, 6> kReasonNames = {"none",    "attempts", "poison",
+                                                     "expired", "refused",  "orphaned"};
+constexpr std::array<const char*, 4> kPolicyNames = {"", "success", "end", "cancel"};
 constexpr std::array<const char*, 6> kOutcomeNames = {"",       "acked",  "failed",
                                                       "lapsed", "broken", "cancelled"};
 constexpr std::size_t kTokenDigits = 2 * kv::kMarkBytes + 16;
@@ -33,6 +34,10 @@ std::optional<Lane> lane_from_name(std::string_view name) {
 
 const char* reason_name(DeathReason reason) {
   return kReasonNames.at(static_cast<std::size_t>(reason));
+}
+
+const char* policy_name(AfterPolicy policy) {
+  return kPolicyNames.at(static_cast<std::size_t>(policy));
 }
 
 const char* outcome_name(Outcome outcome) {

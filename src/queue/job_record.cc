@@ -1,13 +1,33 @@
 // SPDX-License-Identifier: MIT
 // The record of a job: by far the one that is read and written most.
 #include "codec/record.h"
+#include "codec/tuple.h"
 #include "queue/records.h"
 #include "queue/retry_wire.h"
 
 namespace sluice::queue {
 namespace {
 
-constexpr codec::RecordFormat kJob{.type = 3, .major = 1, .minor = 0, .field_max = 23};
+constexpr codec::RecordFormat kJob{.type = 3, .major = 1, .minor = 1, .field_max = 30};
+
+std::string encode(const UniqueRecord& unique) {
+  return codec::TupleWriter()
+      .string(unique.key)
+      .number(unique.lanes)
+      .number(unique.until)
+      .number(unique.held ? 1 : 0)
+      .take();
+}
+
+Result<UniqueRecord> decode_unique(std::string_view bytes) {
+  codec::TupleReader reader(bytes);
+  SLUICE_LET(key, reader.string());
+  SLUICE_LET(lanes, reader.number<LaneBits>());
+  SLUICE_LET(until, reader.number<Millis>());
+  SLUICE_LET(held, reader.number<std::uint8_t>());
+  SLUICE_TRY(reader.finish());
+  return UniqueRecord{.key = key, .lanes = lanes, .until = until, .held = held != 0};
+}
 
 Status read_field(JobRecord& job, const codec::FieldView& field) {
   const auto small = static_cast<std::uint32_t>(field.integer);
@@ -65,7 +85,7 @@ Status read_late_field(JobRecord& job, const codec::FieldView& field) {
       job.since = field.integer;
       break;
     case 16:
-      if (field.integer > 4) return error(Code::corrupt, "a job's reason is unknown");
+      if (field.integer > 5) return error(Code::corrupt, "a job's reason is unknown");
       job.reason = static_cast<DeathReason>(field.integer);
       break;
     case 17:
@@ -90,6 +110,37 @@ Status read_late_field(JobRecord& job, const codec::FieldView& field) {
       break;
     case 23:
       job.history = static_cast<std::uint32_t>(field.integer);
+      break;
+    default:
+      break;
+  }
+  return {};
+}
+
+Status read_flow_field(JobRecord& job, const codec::FieldView& field) {
+  switch (field.number) {
+    case 24: {
+      SLUICE_LET(unique, decode_unique(field.bytes));
+      job.unique = unique;
+      break;
+    }
+    case 25:
+      job.waits = field.integer != 0;
+      break;
+    case 26:
+      job.waited_for = field.integer != 0;
+      break;
+    case 27:
+      job.batch = field.bytes;
+      break;
+    case 28:
+      job.schedule = field.bytes;
+      break;
+    case 29:
+      job.planned = field.integer;
+      break;
+    case 30:
+      job.finished = field.integer;
       break;
     default:
       break;
@@ -129,16 +180,30 @@ std::string encode(const JobRecord& job) {
   bytes(21, job.payload);
   number(22, job.chunked_bytes);
   number(23, job.history);
+  if (job.unique) writer.field(24, encode(*job.unique));
+  number(25, job.waits ? 1 : 0);
+  number(26, job.waited_for ? 1 : 0);
+  bytes(27, job.batch);
+  bytes(28, job.schedule);
+  number(29, job.planned);
+  number(30, job.finished);
   return writer.finish();
 }
 
 Status decode_job_into(JobRecord& job, std::string_view bytes) {
   SLUICE_LET(record, codec::RecordReader::open(bytes, kJob));
   for (const codec::FieldView& field : record)
-    SLUICE_TRY(field.number < 15 ? read_field(job, field) : read_late_field(job, field));
+    SLUICE_TRY(field.number < 15   ? read_field(job, field)
+               : field.number < 24 ? read_late_field(job, field)
+                                   : read_flow_field(job, field));
   SLUICE_LET(priority, record.i64(3));
   job.priority = static_cast<std::int32_t>(priority);
   return {};
+}
+
+std::optional<WallTime> planned_of(const JobRecord& record) {
+  if (record.planned == 0) return std::nullopt;
+  return to_wall(record.planned);
 }
 
 Result<JobRecord> decode_job(std::string_view bytes) {

@@ -96,6 +96,27 @@ kv::Range Keys::operations_before(std::uint64_t hour) const {
           .end = codec::TupleWriter(prefix).number(hour).take()};
 }
 
+kv::Range Keys::agenda_until(Millis until) const {
+  return numbered_until(begin(Space::agenda).take(), until);
+}
+
+kv::Range Keys::afters(const Bytes16& job) const {
+  return range_under(begin(Space::after).mark(job.view()).take());
+}
+
+kv::Range Keys::dependants(const Bytes16& job, AfterPolicy policy) const {
+  return range_under(
+      begin(Space::dependant).mark(job.view()).number(static_cast<std::uint8_t>(policy)).take());
+}
+
+kv::Range Keys::members(std::string_view batch) const {
+  return range_under(begin(Space::member).string(batch).take());
+}
+
+kv::Range Keys::events(std::uint32_t shard) const {
+  return range_under(begin(Space::event).number(shard).take());
+}
+
 kv::Range Keys::all(Space space) const {
   return range_under(begin(space).take());
 }

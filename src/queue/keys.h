@@ -44,7 +44,32 @@ enum class Space : std::uint8_t {
   round = 24,
   review = 25,
   claimer = 26,
+  agenda = 32,
+  unique = 33,
+  after = 34,
+  dependant = 35,
+  batch = 36,
+  batch_count = 37,
+  member = 38,
+  schedule = 39,
+  event = 40,
+  event_count = 41,
+  trimmed = 42,
 };
+
+/// What an entry of the agenda asks for (docs/design/flows.md).
+enum class Errand : std::uint8_t {
+  fire = 1,
+  release = 2,
+  drop = 3,
+  check = 4,
+  free = 5,
+  forget = 6
+};
+
+/// The counters of a batch.
+enum class BatchCount : std::uint8_t { total = 1, done = 2, dead = 3, dropped = 4 };
+inline constexpr std::size_t kBatchCounts = 4;
 
 /// Milliseconds of store time since 1970, as stored.
 using Millis = std::uint64_t;
@@ -146,6 +171,71 @@ class Keys {
   std::string claimer(const Bytes16& process) const {
     return begin(Space::claimer).mark(process.view()).take();
   }
+
+  std::string agenda(Millis at, Errand errand, std::string_view subject) const {
+    return begin(Space::agenda).number(at).number(number(errand)).string(subject).take();
+  }
+  kv::Range agenda_until(Millis until) const;
+  std::string unique(std::string_view key) const { return begin(Space::unique).string(key).take(); }
+
+  /// `queue` and `id` are the hashes of what the job waits for.
+  std::string after(const Bytes16& job, const Bytes16& queue, const Bytes16& id) const {
+    return begin(Space::after).mark(job.view()).mark(queue.view()).mark(id.view()).take();
+  }
+  codec::StampedTuple new_after(const Bytes16& queue, const Bytes16& id) const {
+    return begin(Space::after).stamp().mark(queue.view()).mark(id.view()).take_stamped();
+  }
+  kv::Range afters(const Bytes16& job) const;
+  /// `queue` and `id` are of the job that waits for this one. By id: those that come one after
+  /// another are neighbours.
+  std::string dependant(const Bytes16& job, AfterPolicy policy, const Bytes16& queue,
+                        std::string_view id) const {
+    return begin(Space::dependant)
+        .mark(job.view())
+        .number(number(policy))
+        .mark(queue.view())
+        .string(id)
+        .take();
+  }
+  codec::StampedTuple new_dependant(AfterPolicy policy, const Bytes16& queue,
+                                    std::string_view id) const {
+    return begin(Space::dependant)
+        .stamp()
+        .number(number(policy))
+        .mark(queue.view())
+        .string(id)
+        .take_stamped();
+  }
+  kv::Range dependants(const Bytes16& job, AfterPolicy policy) const;
+
+  std::string batch(std::string_view id) const { return begin(Space::batch).string(id).take(); }
+  std::string batch_count(std::string_view id, BatchCount count) const {
+    return begin(Space::batch_count).string(id).number(number(count)).take();
+  }
+  std::string member(std::string_view batch, const Bytes16& job) const {
+    return begin(Space::member).string(batch).mark(job.view()).take();
+  }
+  codec::StampedTuple new_member(std::string_view batch) const {
+    return begin(Space::member).string(batch).stamp().take_stamped();
+  }
+  kv::Range members(std::string_view batch) const;
+  std::string schedule(std::string_view name) const {
+    return begin(Space::schedule).string(name).take();
+  }
+
+  std::string event(std::uint32_t shard, const Bytes16& place) const {
+    return begin(Space::event).number(shard).mark(place.view()).take();
+  }
+  codec::StampedTuple new_event(std::uint32_t shard) const {
+    return begin(Space::event).number(shard).stamp().take_stamped();
+  }
+  kv::Range events(std::uint32_t shard) const;
+  std::string event_count(std::uint32_t shard) const {
+    return begin(Space::event_count).number(shard).take();
+  }
+  std::string trimmed(std::uint32_t shard) const {
+    return begin(Space::trimmed).number(shard).take();
+  }
   /// Every key of this queue in a space.
   kv::Range all(Space space) const;
 
@@ -155,7 +245,10 @@ class Keys {
     writer.number(static_cast<std::uint8_t>(space)).mark(queue_.view());
     return writer;
   }
-  static std::uint8_t number(Lane lane) { return static_cast<std::uint8_t>(lane); }
+  template <class Enum>
+  static std::uint8_t number(Enum value) {
+    return static_cast<std::uint8_t>(value);
+  }
 
   Bytes16 queue_;
 };

@@ -5,8 +5,12 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "queue/after.h"
+#include "queue/batch.h"
+#include "queue/events.h"
 #include "queue/group.h"
 #include "queue/slots.h"
+#include "queue/unique.h"
 
 namespace sluice::queue {
 namespace {
@@ -83,12 +87,23 @@ void forget_lane(JobRecord& record) {
   record.since = 0;
 }
 
+Duration retention_of(const QueueConfig& config, Lane lane) {
+  return lane == Lane::dead ? config.dead_retention : config.done_retention;
+}
+
+/// Since when a finished job that others waited for is said to be in its lane: so late that the
+/// queue's retention, counted from there, is over in kParentKept.
+Millis keep_until(const QueueConfig& config, Lane lane, Millis now) {
+  return now + to_millis(kParentKept) - to_millis(retention_of(config, lane));
+}
+
 }  // namespace
 
 Status leave(Steps& steps, JobState& job) {
   QueueState& queue = *job.queue;
   const JobRecord& record = job.record;
   const Lane lane = record.lane;
+  job.left = lane;
   if (lane == Lane::ready) SLUICE_TRY(leave_ready(steps, job));
   if (lane == Lane::scheduled)
     steps.txn().erase(queue.keys.timed(Space::scheduled, record.shard, record.due, job.number));
@@ -106,6 +121,8 @@ Status leave(Steps& steps, JobState& job) {
 Status enter(Steps& steps, JobState& job, Lane lane, Place place) {
   QueueState& queue = *job.queue;
   JobRecord& record = job.record;
+  SLUICE_TRY(move_unique(steps, job, lane));
+  note_move(queue, record, job.left, lane);
   const Millis deadline = record.deadline;
   const Millis claimed = record.claimed;
   forget_lane(record);
@@ -118,7 +135,8 @@ Status enter(Steps& steps, JobState& job, Lane lane, Place place) {
   if (lane == Lane::scheduled)
     steps.txn().put(queue.keys.timed(Space::scheduled, record.shard, record.due, job.number), "");
   if (rests(lane)) {
-    record.since = steps.now();
+    const bool longer = record.finished > 0 && lane >= Lane::done;
+    record.since = longer ? keep_until(queue.config(), lane, steps.now()) : steps.now();
     steps.txn().put(queue.keys.rest(lane, record.since, job.number), "");
   }
   if (record.expires > 0 && before_lease(lane))
@@ -153,6 +171,7 @@ Status place_now(Steps& steps, NewJobState& job) {
   JobRecord& record = job.record;
   const std::string_view payload = job.payload;
   const std::uint32_t ordinal = txn.take_ordinal();
+  steps.set_ordinal(job, ordinal);
   const auto put_stamped = [&](const codec::StampedTuple& key, std::string_view value) {
     txn.put_stamped_key(key.prefix, ordinal, key.suffix, value);
   };
@@ -165,7 +184,7 @@ Status place_now(Steps& steps, NewJobState& job) {
       put_stamped(queue.keys.new_payload(n),
                   encode_chunk(payload.substr(n * kChunkBytesMax, kChunkBytesMax)));
   }
-  if (job.lane == Lane::held) {
+  if (rests(job.lane)) {
     record.since = steps.now();
     put_stamped(queue.keys.new_rest(job.lane, record.since), "");
   }
@@ -174,9 +193,14 @@ Status place_now(Steps& steps, NewJobState& job) {
   if (record.expires > 0)
     put_stamped(queue.keys.new_timed(Space::expiry, record.shard, record.expires), "");
   if (job.lane == Lane::ready) SLUICE_TRY(enter_ready_fresh(steps, queue, record, ordinal, ""));
-  if (job.lane != Lane::held) queue.ring = true;
+  if (!rests(job.lane)) queue.ring = true;
+  put_new_key(steps, job, ordinal);
+  put_ties(steps, job, ordinal);
+  if (!record.batch.empty()) put_stamped(queue.keys.new_member(record.batch), "");
+  note_move(queue, record, std::nullopt, job.lane);
   std::string value = encode(record);
   value += Bytes16{}.view();
+  --queue.accepted;
   put_stamped(queue.keys.new_job(), value);
   txn.put_stamped_value(queue.keys.id(record.id), "", ordinal);
   return count(steps, queue, record, 1);
@@ -193,16 +217,36 @@ void erase_job(Steps& steps, JobState& job) {
 
 Status finish(Steps& steps, JobState& job, Lane lane) {
   SLUICE_CHECK(lane >= Lane::done);
-  const QueueConfig& config = job.queue->config();
-  if (lane != Lane::dead && config.done_retention == Duration{}) {
-    erase_job(steps, job);
-    return {};
+  const Duration retention = retention_of(job.queue->config(), lane);
+  JobRecord& record = job.record;
+  SLUICE_TRY(stop_waiting(steps, job));
+  end_member(steps, job, lane);
+  if (record.waited_for) {
+    steps.release_later({.queue = job.queue,
+                         .number = job.number,
+                         .id = record.id,
+                         .ending = lane == Lane::done ? Ending::done : Ending::failed,
+                         .at = steps.now()});
+    if (retention < kParentKept) record.finished = steps.now();
   }
-  if (lane == Lane::dead && config.dead_retention == Duration{}) {
-    erase_job(steps, job);
-    return {};
-  }
-  return enter(steps, job, lane);
+  if (retention > Duration{} || record.finished > 0) return enter(steps, job, lane);
+  note_move(*job.queue, record, job.left, lane);
+  SLUICE_TRY(move_unique(steps, job, std::nullopt));
+  erase_job(steps, job);
+  return {};
+}
+
+Status remove_finished(Steps& steps, JobState& job) {
+  if (job.record.waited_for && job.record.lane != Lane::done)
+    steps.release_later({.queue = job.queue,
+                         .number = job.number,
+                         .id = job.record.id,
+                         .ending = Ending::lost,
+                         .at = steps.now()});
+  SLUICE_TRY(leave(steps, job));
+  SLUICE_TRY(move_unique(steps, job, std::nullopt));
+  erase_job(steps, job);
+  return {};
 }
 
 Result<std::string> read_payload(kv::Reader& reader, const Keys& keys, const Bytes16& number,

@@ -42,6 +42,9 @@ void erase_job(Steps& steps, JobState& job);
 /// keep such jobs.
 Status finish(Steps& steps, JobState& job, Lane lane);
 
+/// Takes a finished job away for good. Whoever still waits for it learns that it is lost.
+Status remove_finished(Steps& steps, JobState& job);
+
 /// The whole payload. With a Transaction the chunks are read conflictingly.
 Result<std::string> read_payload(kv::Reader& reader, const Keys& keys, const Bytes16& number,
                                  const JobRecord& record);

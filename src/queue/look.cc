@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "queue/after.h"
 #include "queue/checks.h"
 #include "queue/lanes.h"
 #include "queue/names.h"
@@ -71,6 +72,15 @@ Status read_history(kv::Reader& reader, const Keys& keys, const Bytes16& number,
   return {};
 }
 
+Status read_after(kv::Reader& reader, const Keys& keys, const Bytes16& number, Job& job) {
+  SLUICE_LET(entries, reader.scan(keys.afters(number), {.limit = kAfterMax}));
+  for (const auto& entry : entries) {
+    SLUICE_LET(tie, decode_tie(entry.value));
+    job.after.push_back({.queue = tie.queue, .id = tie.id, .policy = tie.policy});
+  }
+  return {};
+}
+
 Status list_page(kv::Reader& reader, const ListRequest& request, Page& page) {
   SLUICE_LET(queue, read_queue_or_fail(reader, request.queue));
   const Keys keys(hash_of(request.queue));
@@ -132,7 +142,7 @@ Job to_job(const QueueRecord& queue, const Bytes16& number, const JobRecord& rec
           .expires = time_or_none(record.expires),
           .claimed = time_or_none(record.claimed),
           .deadline = time_or_none(record.deadline),
-          .finished = record.lane >= Lane::done ? time_or_none(record.since) : std::nullopt,
+          .finished = record.lane >= Lane::done ? time_or_none(record.finished_at()) : std::nullopt,
           .claims = record.claims,
           .worker = record.worker,
           .reason = record.reason,
@@ -140,7 +150,11 @@ Job to_job(const QueueRecord& queue, const Bytes16& number, const JobRecord& rec
           .progress = record.progress,
           .result = record.result,
           .payload_bytes = record.payload_bytes(),
-          .retry = record.retry};
+          .retry = record.retry,
+          .unique = record.unique && record.unique->held ? record.unique->key : "",
+          .batch = record.batch,
+          .schedule = record.schedule,
+          .planned = planned_of(record)};
 }
 
 Result<std::optional<StoredJob>> read_job(kv::Reader& reader, const Keys& keys,
@@ -178,6 +192,7 @@ Result<Job> Queues::get(const JobRef& ref, const GetOptions& options) {
       job.payload = std::move(payload);
     }
     if (options.history) SLUICE_TRY(read_history(reader, keys, found.number, job));
+    if (options.after) SLUICE_TRY(read_after(reader, keys, found.number, job));
     return {};
   }));
   return job;

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "base/mutant.h"
+#include "queue/agenda.h"
+#include "queue/events.h"
 #include "queue/group.h"
 #include "queue/lanes.h"
 #include "queue/operations.h"
@@ -123,11 +125,8 @@ Result<std::size_t> forget_finished(Steps& steps, QueueState& queue, std::size_t
     if (retention == Duration::max() || to_millis(retention) > steps.now()) continue;
     SLUICE_LET(forgotten, move_each(steps, queue, Space::rest,
                                     queue.keys.rest_until(lane, steps.now() - to_millis(retention)),
-                                    moves_max - moved, [&](JobState& job) -> Status {
-                                      SLUICE_TRY(leave(steps, job));
-                                      erase_job(steps, job);
-                                      return {};
-                                    }));
+                                    moves_max - moved,
+                                    [&](JobState& job) { return remove_finished(steps, job); }));
     moved += forgotten;
   }
   return moved;
@@ -166,6 +165,8 @@ Result<std::optional<Millis>> next_claimable(kv::Reader& reader, const Keys& key
       keep_earliest(next, first);
     }
   }
+  SLUICE_LET(errand, next_errand(reader, keys));
+  keep_earliest(next, errand);
   return next;
 }
 
@@ -186,6 +187,8 @@ Result<std::optional<Millis>> next_deadline(kv::Reader& reader, const Keys& keys
   }
   SLUICE_LET(operations, next_forgotten_operation(reader, keys));
   keep_earliest(next, operations);
+  SLUICE_LET(trim, next_trim(reader, keys));
+  keep_earliest(next, trim);
   return next;
 }
 

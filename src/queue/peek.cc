@@ -42,13 +42,14 @@ class Peek {
       SLUICE_LET(stored, read_job(reader_, keys_, first.job));
       if (!stored) return error(Code::corrupt, "a ready job does not exist");
       const Millis expires = stored->record.expires;
-      const bool expired = expires > 0 && expires <= now_;
-      if (!expired) job = to_job(queue_, first.job, stored->record);
+      SLUICE_LET(dropped, is_dropped(stored->record));
+      const bool over = (expires > 0 && expires <= now_) || dropped;
+      if (!over) job = to_job(queue_, first.job, stored->record);
       if (!first.in_group) continue;
-      // A claim buries an expired job: that takes no slot, and in a fair queue no turn.
-      if (expired && queue_.config.fair) --first.spot.order;
-      if (!expired && queue_.config.fair) SLUICE_TRY(end_turn(first));
-      if (!expired) --first.free_slots;
+      // A claim puts such a job away: that takes no slot, and in a fair queue no turn.
+      if (over && queue_.config.fair) --first.spot.order;
+      if (!over && queue_.config.fair) SLUICE_TRY(end_turn(first));
+      if (!over) --first.free_slots;
       if (first.free_slots > 0) SLUICE_TRY(add_group_job(first));
     }
     return job;
@@ -56,6 +57,16 @@ class Peek {
 
  private:
   static constexpr std::size_t kPageOffers = 100;
+
+  /// Whether a claim would cancel it, for its batch was cancelled.
+  Result<bool> is_dropped(const JobRecord& record) {
+    if (record.batch.empty()) return false;
+    SLUICE_LET(value, reader_.get(keys_.batch(record.batch)));
+    if (!value) return false;
+    SLUICE_LET(batch, decode_batch(*value));
+    return batch.cancelled && batch.ended == 0;
+  }
+
   struct ShardOffers {
     kv::Range rest = {};
     std::optional<Spot> last = {};  // Of those that were read.

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/mutant.h"
+#include "queue/batch.h"
 #include "queue/group.h"
 #include "queue/lanes.h"
 #include "queue/slots.h"
@@ -152,25 +153,31 @@ Status Picker::offer_again(const Candidate& taken) {
   return {};
 }
 
-Status Picker::bury_expired() {
+/// The current job is not handed out: it is over.
+Status Picker::put_away(Lane lane, DeathReason reason) {
   JobState job = std::move(*current_);
   current_.reset();
   SLUICE_TRY(leave(steps_, job));
-  job.record.reason = DeathReason::expired;
-  SLUICE_TRY(finish(steps_, job, Lane::dead));
+  job.record.reason = reason;
+  SLUICE_TRY(finish(steps_, job, lane));
+  ++put_away_;
   return offer_again(current_from_);
 }
 
 Result<const JobState*> Picker::look() {
   while (!current_) {
-    if (allowance_ == 0) return nullptr;
+    if (allowance_ == 0 || cut_short()) return nullptr;
     SLUICE_LET(candidate, next_candidate());
     if (!candidate) return nullptr;
     current_from_ = *candidate;
     SLUICE_LET(usable, resolve(*candidate));
     if (!usable) continue;
     const Millis expires = current_->record.expires;
-    if (expires > 0 && expires <= steps_.now()) SLUICE_TRY(bury_expired());
+    SLUICE_LET(dropped, is_dropped(steps_, *current_));
+    if (expires > 0 && expires <= steps_.now())
+      SLUICE_TRY(put_away(Lane::dead, DeathReason::expired));
+    else if (dropped)
+      SLUICE_TRY(put_away(Lane::cancelled, DeathReason::none));
   }
   return &*current_;
 }

@@ -16,8 +16,8 @@
 namespace sluice::queue {
 
 /// Candidates come from snapshot reads of the offers; only the job that is looked at, and its
-/// group, are read conflictingly. Jobs past their time to live are buried on the way, groups found
-/// at their limit are blocked.
+/// group, are read conflictingly. Jobs past their time to live, or of a cancelled batch, are put
+/// away on the way (at most kClaimMovesMax), groups found at their limit are blocked.
 class Picker {
  public:
   /// `wanted`: how many jobs the caller hopes for. `skip`: hashes of groups to pass over.
@@ -35,8 +35,8 @@ class Picker {
 
   QueueState& queue() { return queue_; }
   const std::vector<std::uint32_t>& shards_opened() const { return opened_; }
-  /// Jobs were moved away from the ready lane on the way.
-  bool moved() const { return moved_; }
+  /// There was too much to put away for one transaction: claim again.
+  bool cut_short() const { return put_away_ >= kClaimMovesMax; }
   /// When the rate lets the next job through, if that is what stands in the way.
   std::optional<Millis> rate_ready() const { return rate_ready_; }
 
@@ -62,7 +62,7 @@ class Picker {
   Result<bool> resolve(const Candidate& candidate);
   Result<bool> resolve_group(const Candidate& candidate);
   Status offer_again(const Candidate& taken);
-  Status bury_expired();
+  Status put_away(Lane lane, DeathReason reason);
   Result<bool> take_slot_for_it();
   Status end_turn();
 
@@ -86,7 +86,7 @@ class Picker {
   std::uint64_t tokens_taken_ = 0;
   std::optional<Millis> rate_ready_;
   std::vector<std::string> slots_;
-  bool moved_ = false;
+  std::size_t put_away_ = 0;
 };
 
 }  // namespace sluice::queue

@@ -10,7 +10,7 @@
 namespace sluice::queue {
 namespace {
 
-constexpr codec::RecordFormat kQueue{.type = 2, .major = 1, .minor = 0, .field_max = 17};
+constexpr codec::RecordFormat kQueue{.type = 2, .major = 1, .minor = 1, .field_max = 18};
 constexpr double kThousandths = 1000;
 
 std::string encode_labels(const std::vector<Label>& labels) {
@@ -105,6 +105,7 @@ std::string encode(const QueueRecord& queue) {
   if (config.shards != kDefault.shards) writer.field(15, config.shards);
   if (config.fair) writer.field(16, 1U);
   if (queue.reviewing) writer.field(17, 1U);
+  if (!config.events) writer.field(18, 1U);
   return writer.finish();
 }
 
@@ -118,6 +119,7 @@ Result<QueueRecord> decode_queue(std::string_view bytes) {
   queue.created = created;
   queue.paused = record.has(3);
   queue.reviewing = record.has(17);
+  config.events = !record.has(18);
   SLUICE_LET(priority, record.i64_or(4, config.priority));
   config.priority = static_cast<std::int32_t>(priority);
   if (record.has(5)) {

@@ -28,7 +28,15 @@ Status open_header(kv::Store& store) {
     }));
   }
   SLUICE_LET(header, decode_header(*stored));
-  if (header.major == kFormatMajor && header.minor <= kFormatMinor) return {};
+  if (header.major == kFormatMajor && header.minor == kFormatMinor) return {};
+  if (header.major == kFormatMajor && header.minor < kFormatMinor) {
+    // From now on it may hold what an older program does not know.
+    header.minor = kFormatMinor;
+    return status_of(store.run([&](kv::Transaction& txn) -> Status {
+      txn.put(header_key(), encode(header));
+      return {};
+    }));
+  }
   return error(
       Code::invalid_argument,
       fmt::format("the queues of this store have format {}.{}, and this program knows {}.0 "
@@ -118,6 +126,22 @@ Status Queues::unhold(const JobRef& job, const CallOptions& options) {
 Status Queues::break_lease(const JobRef& job, const CallOptions& options) {
   return run_verb<Status>(*this, kDrain,
                           [&](Scope& scope) { return scope.break_lease(job, options); });
+}
+Status Queues::add_after(const AddAfterRequest& request, const CallOptions& options) {
+  return run_verb<Status>(*this, kGrow,
+                          [&](Scope& scope) { return scope.add_after(request, options); });
+}
+Result<std::string> Queues::open_batch(const NewBatch& batch, const CallOptions& options) {
+  return run_verb<Result<std::string>>(
+      *this, kGrow, [&](Scope& scope) { return scope.open_batch(batch, options); });
+}
+Status Queues::seal_batch(const BatchRef& batch, const CallOptions& options) {
+  return run_verb<Status>(*this, kDrain,
+                          [&](Scope& scope) { return scope.seal_batch(batch, options); });
+}
+Status Queues::cancel_batch(const BatchRef& batch, const CallOptions& options) {
+  return run_verb<Status>(*this, kDrain,
+                          [&](Scope& scope) { return scope.cancel_batch(batch, options); });
 }
 Status Queues::remove(const JobRef& job, const CallOptions& options) {
   return run_verb<Status>(*this, kDrain, [&](Scope& scope) { return scope.remove(job, options); });

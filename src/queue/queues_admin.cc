@@ -57,8 +57,7 @@ Result<std::uint64_t> Queues::purge(std::string_view name, Lane lane, std::uint6
         SLUICE_LET(timed, read_timed_key(Space::rest, entry.key));
         SLUICE_LET(job, steps.find_job(*queue, timed.job));
         if (!job) return error(Code::corrupt, "a finished job has no record");
-        SLUICE_TRY(leave(steps, *job));
-        erase_job(steps, *job);
+        SLUICE_TRY(remove_finished(steps, *job));
         ++purged;
       }
       return {};

@@ -16,12 +16,12 @@ struct Size {
   std::size_t bytes = 0;
 };
 Size size_of(const NewJob& job) {
-  return {.bytes = job.payload.size()};
+  return {.jobs = 1 + job.after.size(), .bytes = job.payload.size()};
 }
 Size size_of(const AckRequest& request) {
   Size size{.bytes = request.result.size()};
   for (const auto& child : request.children) {
-    ++size.jobs;
+    size.jobs += size_of(child).jobs;
     size.bytes += child.payload.size();
   }
   return size;

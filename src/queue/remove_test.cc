@@ -13,7 +13,7 @@ INSTANTIATE_ON_ENGINES(RemoveTest);
 
 TEST_P(RemoveTest, a_removed_job_leaves_no_key) {
   const Bench bench = open();
-  must(bench->configure("q", {.done_retention = 1h}));
+  must(bench->configure("q", {.done_retention = 1h, .events = false}));
   must(bench->enqueue({.queue = "q", .id = "keeper"}));
   const std::size_t before = dump(bench).size();
   must(bench->enqueue({.queue = "q",

@@ -67,6 +67,12 @@ Tokens arrange(const Bench& bench) {
     must(status_of(bench->enqueue({.queue = "work", .id = id("held"), .hold = true})));
     must(status_of(bench->enqueue({.queue = "work", .id = id("cancelled")})));
     must(bench->cancel({"work", id("cancelled")}));
+    must(status_of(bench->open_batch({.queue = "work", .id = id("batch")})));
+    must(status_of(bench->enqueue({.queue = "work",
+                                   .id = id("holder"),
+                                   .hold = true,
+                                   .unique = Unique{.key = id("key")},
+                                   .batch = id("batch")})));
   }
   return tokens;
 }
@@ -152,6 +158,41 @@ std::vector<Verb> operator_verbs() {
   };
 }
 
+std::vector<Verb> flow_verbs() {
+  const auto batch = [](bool other) { return BatchRef{"work", other ? "batch-2" : "batch-1"}; };
+  return {
+      {"enqueue what is there",
+       [](auto& b, auto&, auto& op, bool other) {
+         const Unique unique{.key = other ? "key-2" : "key-1", .policy = UniquePolicy::keep};
+         return text_of(b->enqueue({.queue = "work", .unique = unique}, {.operation = op}));
+       }},
+      {"enqueue what waits",
+       [](auto& b, auto&, auto& op, bool other) {
+         return text_of(b->enqueue({.queue = "work", .after = {{.id = pick("ready", other).id}}},
+                                   {.operation = op}));
+       }},
+      {"add_after",
+       [](auto& b, auto&, auto& op, bool other) {
+         return text_of(b->add_after(
+             {.queue = "work", .id = "held-2", .after = {{.id = pick("ready", other).id}}},
+             {.operation = op}));
+       }},
+      {"open_batch",
+       [](auto& b, auto&, auto& op, bool other) {
+         const NewJob end{.queue = "work", .payload = other ? "b" : "a"};
+         return text_of(b->open_batch({.queue = "work", .on_end = end}, {.operation = op}));
+       }},
+      {"seal_batch",
+       [=](auto& b, auto&, auto& op, bool other) {
+         return text_of(b->seal_batch(batch(other), {.operation = op}));
+       }},
+      {"cancel_batch",
+       [=](auto& b, auto&, auto& op, bool other) {
+         return text_of(b->cancel_batch(batch(other), {.operation = op}));
+       }},
+  };
+}
+
 /// Batches in which one item is refused: the answer is that of each item.
 std::vector<Verb> batch_verbs() {
   return {
@@ -202,7 +243,7 @@ std::vector<Verb> batch_verbs() {
 
 std::vector<Verb> all_verbs() {
   std::vector<Verb> verbs = worker_verbs();
-  for (const auto& more : {operator_verbs(), batch_verbs()})
+  for (const auto& more : {operator_verbs(), flow_verbs(), batch_verbs()})
     verbs.insert(verbs.end(), more.begin(), more.end());
   return verbs;
 }
@@ -289,6 +330,50 @@ TEST_P(ReplayTest, a_call_that_was_refused_may_be_tried_again_under_its_id) {
   must(status_of(bench->enqueue({.queue = "work", .id = "late"})));
   must(bench->hold({"work", "late"}, {.operation = "op"}));
   EXPECT_EQ(lane_of(bench, {"work", "late"}), "held");
+}
+
+TEST_P(ReplayTest, an_enqueue_that_kept_another_job_answers_its_id_also_when_that_is_gone) {
+  const Bench bench = open();
+  const NewJob job{.queue = "q", .unique = Unique{.key = "k", .policy = UniquePolicy::keep}};
+  must(bench->enqueue({.queue = "q", .id = "first", .unique = Unique{.key = "k"}}));
+  EXPECT_EQ(must(bench->enqueue(job, {.operation = "op"})), "first");
+  must(bench->cancel({"q", "first"}));
+  EXPECT_EQ(must(bench->enqueue(job, {.operation = "op"})), "first");
+  EXPECT_EQ(must(bench->count("q")).total(), 0u);
+  EXPECT_NE(must(bench->enqueue(job, {.operation = "another op"})), "first");
+  EXPECT_EQ(breaches(bench), "");
+}
+
+TEST_P(ReplayTest, every_part_of_a_new_job_tells_one_request_from_another) {
+  const Bench bench = open();
+  arrange(bench);
+  NewJob job{.queue = "work",
+             .unique = Unique{.key = "new"},
+             .after = {{.id = "ready-1"}},
+             .batch = "batch-1"};
+  const std::string id = must(bench->enqueue(job, {.operation = "op"}));
+  EXPECT_EQ(must(bench->enqueue(job, {.operation = "op"})), id);
+  const std::function<void(NewJob&)> changes[] = {
+      [](auto& j) { j.unique.reset(); },
+      [](auto& j) { j.unique->key = "other"; },
+      [](auto& j) { j.unique->window = 1ms; },
+      [](auto& j) { j.unique->policy = UniquePolicy::keep; },
+      [](auto& j) { j.unique->lanes.pop_back(); },
+      [](auto& j) { j.after.clear(); },
+      [](auto& j) { j.after[0].id = "ready-2"; },
+      [](auto& j) { j.after[0].queue = "work"; },
+      [](auto& j) { j.after[0].policy = AfterPolicy::end; },
+      [](auto& j) { j.after.push_back({.id = "ready-2"}); },
+      [](auto& j) { j.batch.clear(); },
+      [](auto& j) { j.batch = "batch-2"; }};
+  const Dump before = dump(bench);
+  for (const auto& change : changes) {
+    NewJob other = job;
+    change(other);
+    EXPECT_EQ(status_of(bench->enqueue(other, {.operation = "op"})).code(), Code::invalid_argument)
+        << &change - changes;
+  }
+  EXPECT_EQ(dump(bench), before);
 }
 
 TEST_P(ReplayTest, a_claim_again_gives_the_leases_that_are_still_held) {

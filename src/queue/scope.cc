@@ -6,6 +6,8 @@
 
 #include "codec/crc32c.h"
 #include "codec/tuple.h"
+#include "queue/after.h"
+#include "queue/batch.h"
 #include "queue/checks.h"
 #include "queue/inside.h"
 #include "queue/names.h"
@@ -37,6 +39,9 @@ void describe(TupleWriter& to, const std::string& text) {
 void describe(TupleWriter& to, const RetryPolicy& policy) {
   to.string(encode(policy));
 }
+void describe(TupleWriter& to, const Unique& unique);
+void describe(TupleWriter& to, const std::vector<After>& after);
+void describe(TupleWriter& to, const NewJob& job);
 template <class T>
 void describe(TupleWriter& to, const std::optional<T>& value) {
   describe(to, value.has_value());
@@ -50,10 +55,21 @@ void describe_all(TupleWriter& to, const Parts&... parts) {
   (describe(to, parts), ...);
 }
 
+void describe(TupleWriter& to, const Unique& unique) {
+  describe_all(to, unique.key, unique.window);
+  to.number(static_cast<std::uint8_t>(unique.policy));
+  for (const Lane lane : unique.lanes) to.number(static_cast<std::uint8_t>(lane));
+}
+void describe(TupleWriter& to, const std::vector<After>& after) {
+  for (const After& one : after) {
+    describe_all(to, one.queue, one.id);
+    to.number(static_cast<std::uint8_t>(one.policy));
+  }
+}
 void describe(TupleWriter& to, const NewJob& job) {
   to.number(codec::crc32c(job.payload));
   describe_all(to, job.queue, job.id, job.group, job.priority, job.label, job.delay, job.due,
-               job.ttl, job.retry, job.hold);
+               job.ttl, job.retry, job.hold, job.unique, job.after, job.batch);
 }
 void describe(TupleWriter& to, const AckRequest& request) {
   describe_all(to, request.queue, request.token, request.result);
@@ -71,6 +87,15 @@ void describe(TupleWriter& to, const ExtendRequest& request) {
 }
 void describe(TupleWriter& to, const JobRef& ref) {
   describe_all(to, ref.queue, ref.id);
+}
+void describe(TupleWriter& to, const BatchRef& ref) {
+  describe_all(to, ref.queue, ref.id);
+}
+void describe(TupleWriter& to, const NewBatch& batch) {
+  describe_all(to, batch.queue, batch.id, batch.on_success, batch.on_end);
+}
+void describe(TupleWriter& to, const AddAfterRequest& request) {
+  describe_all(to, request.queue, request.id, request.after);
 }
 void describe(TupleWriter& to, const RequeueRequest& request) {
   describe_all(to, request.queue, request.id, request.keep_attempts);
@@ -315,6 +340,27 @@ Status Scope::remove(const JobRef& job, const CallOptions& options) {
 std::vector<Status> Scope::remove(std::span<const JobRef> jobs, const CallOptions& options) {
   return run_items<Status>(*steps_, "remove", jobs, options.operation,
                            [&](const JobRef& one) { return queue::remove(*steps_, one); });
+}
+
+Status Scope::add_after(const AddAfterRequest& request, const CallOptions& options) {
+  return run_items<Status>(
+      *steps_, "add_after", std::span<const AddAfterRequest>(&request, 1), options.operation,
+      [&](const AddAfterRequest& one) { return queue::add_after(*steps_, one); })[0];
+}
+Result<std::string> Scope::open_batch(const NewBatch& batch, const CallOptions& options) {
+  return run_items<Result<std::string>>(
+      *steps_, "open_batch", std::span<const NewBatch>(&batch, 1), options.operation,
+      [&](const NewBatch& one) { return queue::open_batch(*steps_, one); })[0];
+}
+Status Scope::seal_batch(const BatchRef& batch, const CallOptions& options) {
+  return run_items<Status>(*steps_, "seal_batch", std::span<const BatchRef>(&batch, 1),
+                           options.operation,
+                           [&](const BatchRef& one) { return queue::seal_batch(*steps_, one); })[0];
+}
+Status Scope::cancel_batch(const BatchRef& batch, const CallOptions& options) {
+  return run_items<Status>(
+      *steps_, "cancel_batch", std::span<const BatchRef>(&batch, 1), options.operation,
+      [&](const BatchRef& one) { return queue::cancel_batch(*steps_, one); })[0];
 }
 
 }  // namespace sluice::queue

@@ -3,7 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "base/check.h"
 #include "codec/record.h"
+#include "queue/after.h"
+#include "queue/batch.h"
+#include "queue/events.h"
 #include "queue/group.h"
 #include "queue/lanes.h"
 #include "queue/names.h"
@@ -153,15 +157,50 @@ Result<JobState> Steps::get_job(std::string_view queue_name, std::string_view id
 }
 
 bool Steps::add_new_id(const QueueState& queue, std::string_view id) {
-  return new_ids_.emplace(queue.hash, id).second;
+  return new_ids_.try_emplace({queue.hash, std::string(id)}).second;
 }
 
 void Steps::forget_new_id(const QueueState& queue, std::string_view id) {
   new_ids_.erase({queue.hash, std::string(id)});
 }
 
+bool Steps::is_new_id(const QueueState& queue, std::string_view id) {
+  if (new_ids_.contains({queue.hash, std::string(id)})) return true;
+  // A generated id is not remembered: almost nobody asks for it.
+  for (std::size_t i = 0; i < placements_.size(); ++i) {
+    const auto* job = std::get_if<NewJobState>(&placements_[i]);
+    if (job == nullptr || job->queue != &queue || job->record.id != id) continue;
+    new_ids_[{queue.hash, std::string(id)}].placement = i;
+    return true;
+  }
+  return false;
+}
+
+NewJobState& Steps::new_job(const QueueState& queue, std::string_view id) {
+  const auto& known = new_ids_.at({queue.hash, std::string(id)});
+  return std::get<NewJobState>(placements_.at(known.placement));
+}
+
+std::uint32_t Steps::ordinal_of(const QueueState& queue, std::string_view id) const {
+  return new_ids_.at({queue.hash, std::string(id)}).ordinal;
+}
+
+void Steps::set_ordinal(const NewJobState& job, std::uint32_t ordinal) {
+  const auto known = new_ids_.find({job.queue->hash, job.record.id});
+  if (known != new_ids_.end()) known->second.ordinal = ordinal;
+}
+
 void Steps::place_later(NewJobState job) {
+  const auto known = new_ids_.find({job.queue->hash, job.record.id});
+  if (known != new_ids_.end()) known->second.placement = placements_.size();
   placements_.emplace_back(std::move(job));
+}
+
+const JobState& Steps::placed_job(const Bytes16& number) const {
+  for (const auto& placement : placements_)
+    if (const auto* job = std::get_if<JobState>(&placement); job && job->number == number)
+      return *job;
+  SLUICE_CHECK(false);
 }
 
 void Steps::place_later(JobState job) {
@@ -170,6 +209,8 @@ void Steps::place_later(JobState job) {
 }
 
 Status Steps::flush() {
+  SLUICE_TRY(settle_releases(*this));
+  for (auto& [name, queue] : queues_) SLUICE_TRY(settle_batches(*this, *queue));
   for (auto& placement : placements_)
     SLUICE_TRY(std::visit([&](auto& job) { return place_now(*this, job); }, placement));
   placements_.clear();
@@ -184,6 +225,7 @@ Status Steps::flush_queue(QueueState& queue) {
     if (queue.deltas[lane] != 0)
       txn_.add(queue.keys.count(static_cast<Lane>(lane)), queue.deltas[lane]);
   queue.deltas.fill(0);
+  SLUICE_TRY(flush_events(*this, queue));
   if (queue.changed) {
     txn_.put(queue.keys.queue(), encode(queue.record));
     if (!queue.stored) txn_.put(queue_name_key(queue.record.name), "");

@@ -15,6 +15,8 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -57,6 +59,25 @@ struct GroupState {
   LaneDeltas deltas{};
 };
 
+/// A batch as this transaction knows it. Whether it has ended is seen once, in flush().
+struct BatchState {
+  BatchRecord record = {};
+  bool changed = false;                                 ///< The record must be written.
+  bool look = false;                                    ///< See whether it has ended.
+  std::array<std::int64_t, kBatchCounts + 1> deltas{};  ///< By BatchCount.
+};
+
+/// Moves of this transaction's jobs, ready to be stored.
+struct ShardEvents {
+  /// The moves that share a key.
+  struct Piece {
+    std::uint64_t count = 0;
+    std::string moves = {};
+    std::string last_id = {};
+  };
+  std::vector<Piece> pieces = {};
+};
+
 /// A queue as this transaction knows it.
 struct QueueState {
   explicit QueueState(const Bytes16& queue_hash) : hash(queue_hash), keys(queue_hash) {}
@@ -68,12 +89,18 @@ struct QueueState {
   bool changed = false;
   bool ring = false;  ///< Something became claimable.
   LaneDeltas deltas{};
-  std::optional<std::uint64_t> backlog = {};  ///< With what this transaction enqueued.
+  std::optional<std::int64_t> backlog = {};  ///< As stored, once somebody asked.
+  std::int64_t accepted = 0;                 ///< New jobs that are not counted in `deltas` yet.
   std::optional<std::int64_t> debt = {};
   std::vector<std::string> freed_slots = {};
   std::map<std::uint32_t, std::uint64_t> rounds = {};  ///< By shard: reached by this transaction.
   std::map<Bytes16, GroupState> groups = {};
   std::map<std::string, GroupState*, std::less<>> groups_by_name = {};  ///< Saves hashing again.
+  std::map<std::string, BatchState, std::less<>> batches = {};
+  std::vector<std::pair<std::string, Lane>> ended_members = {};  ///< Batch, and how.
+  std::unordered_map<std::string, std::string> new_keys = {};    ///< Unique keys of new jobs.
+  std::set<Bytes16> replaced = {};  ///< Jobs whose unique keys new ones have taken.
+  std::map<std::uint32_t, ShardEvents> events = {};
 
   bool exists() const { return stored || changed; }
   const QueueConfig& config() const { return record.config; }
@@ -87,14 +114,44 @@ struct JobState {
   Bytes16 number = {};
   Bytes16 place = {};
   JobRecord record = {};
+  std::optional<Lane> left = {};  ///< The lane that leave() took it from.
+};
+
+/// A job that another one waits for. Without a number it is new as well.
+struct Tie {
+  QueueState* queue = nullptr;
+  std::string id = {};
+  std::optional<Bytes16> number = {};
+  AfterPolicy policy = AfterPolicy::success;
+  std::uint64_t token = 0;  ///< The same on both sides: it tells this tie from all others.
 };
 
 /// A job that a verb has accepted and that does not exist yet.
 struct NewJobState {
   QueueState* queue = nullptr;
-  Lane lane = Lane::ready;  ///< ready, scheduled or held.
+  Lane lane = Lane::ready;  ///< ready, scheduled, held or waiting.
   JobRecord record = {};
   std::string payload = {};
+  std::vector<Tie> ties = {};
+  std::optional<Bytes16> replaces = {};  ///< The job that has to give up its unique key.
+  Millis key_ran_out = 0;                ///< When the window of its key's last holder did, if so.
+  std::string kept_id = {};              ///< Not empty: this job is there already, and enough.
+};
+
+/// How a job ended, for those that wait for it. The numbers are stored.
+enum class Ending : std::uint8_t {
+  done = 1,
+  failed = 2,  ///< Dead or cancelled, but it is still there.
+  lost = 3,    ///< The same, and it was removed.
+};
+
+/// A job whose dependants are to be settled.
+struct Release {
+  QueueState* queue = nullptr;
+  Bytes16 number = {};
+  std::string id = {};
+  Ending ending = Ending::done;
+  Millis at = 0;  ///< Of its entry in the agenda, if it comes to that.
 };
 
 /// Not thread-safe; lives inside one body.
@@ -130,6 +187,8 @@ class Steps {
   /// Whether the id is new to this transaction as well; remembers it.
   bool add_new_id(const QueueState& queue, std::string_view id);
   void forget_new_id(const QueueState& queue, std::string_view id);
+  /// Whether this transaction enqueues a job of that id.
+  bool is_new_id(const QueueState& queue, std::string_view id);
 
   /// What gets its place at the commit is written last, in the order of these calls: from then on
   /// the ready lane could not be read any more, on any engine.
@@ -137,6 +196,21 @@ class Steps {
   void place_later(JobState job);
   /// Whether the job is one of the second kind: its record cannot be read again.
   bool placed(const Bytes16& number) const { return placed_.contains(number); }
+  bool placed_any() const { return !placed_.empty(); }
+  /// The job of that number that place_later() has.
+  const JobState& placed_job(const Bytes16& number) const;
+  /// The new job of that id, which place_later() has.
+  NewJobState& new_job(const QueueState& queue, std::string_view id);
+  /// The ordinal of a new job's number, from place_now() on.
+  std::uint32_t ordinal_of(const QueueState& queue, std::string_view id) const;
+  void set_ordinal(const NewJobState& job, std::uint32_t ordinal);
+
+  /// The job has finished, or was removed: those that wait for it are settled in flush().
+  void release_later(Release release) { releases_.push_back(std::move(release)); }
+  /// What is left of them; the caller takes it over.
+  std::vector<Release> take_releases() { return std::exchange(releases_, {}); }
+  /// Jobs that others began to wait for in this transaction: their dependants cannot be read yet.
+  std::set<Bytes16>& newly_waited_for() { return newly_waited_for_; }
 
   /// Writes what the verbs left to the end: new places, counts, groups and their offers, queues;
   /// rings bells. Once, as the last step.
@@ -151,7 +225,13 @@ class Steps {
   std::map<std::string, std::unique_ptr<QueueState>, std::less<>> queues_;
   std::vector<std::variant<NewJobState, JobState>> placements_;
   std::set<Bytes16> placed_;
-  std::set<std::pair<Bytes16, std::string>> new_ids_;
+  struct NewId {
+    std::size_t placement = 0;
+    std::uint32_t ordinal = 0;
+  };
+  std::map<std::pair<Bytes16, std::string>, NewId> new_ids_;
+  std::vector<Release> releases_;
+  std::set<Bytes16> newly_waited_for_;
 };
 
 /// Reading outside of a writing transaction, on the same bytes.

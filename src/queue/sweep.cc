@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "queue/access.h"
+#include "queue/agenda.h"
+#include "queue/events.h"
 #include "queue/maintain.h"
 #include "queue/names.h"
 #include "queue/operations.h"
@@ -34,6 +36,13 @@ Status sweep_queue(Steps& steps, std::string_view name, std::uint64_t moves_max,
   count(swept.removed, removed);
   SLUICE_LET(unblocked, review_blocked(steps, *queue, left));
   count(swept.unblocked, unblocked);
+  SLUICE_LET(work, work_agenda(steps, *queue, left));
+  swept.fired += work.fired;
+  swept.released += work.released;
+  swept.batches += work.batches;
+  SLUICE_LET(streams, event_shards(steps.txn(), queue->keys));
+  for (const std::uint32_t shard : streams)
+    SLUICE_TRY(trim_events(steps, *queue, shard, kMovesPerTransaction));
   forget_operations(steps, *queue);
   return sweep_claimers(steps, *queue);
 }
@@ -53,6 +62,9 @@ void add(Swept& total, const Swept& step) {
   total.expired += step.expired;
   total.removed += step.removed;
   total.unblocked += step.unblocked;
+  total.fired += step.fired;
+  total.released += step.released;
+  total.batches += step.batches;
 }
 
 /// When the queue has something to do, if it exists.

@@ -18,9 +18,17 @@ namespace sluice::queue {
 
 /// Checks everything and remembers the job for the end of the transaction. The job's id.
 Result<std::string> enqueue(Steps& steps, const NewJob& job);
-/// The first half of it, for verbs that enqueue only if something else works out too.
-Result<NewJobState> accept(Steps& steps, const NewJob& job);
+/// The same in two halves, for verbs that enqueue only if something else works out too. admit()
+/// refuses nothing; instead of it, take_back() undoes accept(). The job's id.
+struct AcceptOptions {
+  const JobState* finishing = nullptr;  ///< The job whose ack this is part of: as good as done.
+  bool uncapped = false;                ///< Whatever the backlog is.
+};
+Result<NewJobState> accept(Steps& steps, const NewJob& job, const AcceptOptions& options = {});
 void take_back(Steps& steps, const NewJobState& job);
+/// Whether a job was refused for what it is, and not because the store failed.
+bool is_refusal(const Status& status);
+Result<std::string> admit(Steps& steps, NewJobState job);
 
 /// The job that is leased under the token, or `lease_lost`.
 Result<JobState> get_leased(Steps& steps, std::string_view queue, const Token& token);

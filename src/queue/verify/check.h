@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -26,12 +27,23 @@ struct GroupCheck {
   unsigned blocks = 0;
 };
 
+/// The same of a batch.
+struct BatchCheck {
+  BatchRecord record = {};
+  std::array<std::int64_t, kBatchCounts + 1> counts{};  ///< By BatchCount.
+  std::uint64_t members = 0;
+  bool drop = false;  ///< What the agenda has for it.
+  bool check = false;
+  bool forget = false;
+};
+
 /// The same of a queue.
 struct QueueCheck {
   QueueRecord record = {};
   std::array<std::uint64_t, kLaneCount + 1> jobs{};
   std::array<bool, kLaneCount + 1> counted{};
   std::map<Bytes16, GroupCheck> groups = {};
+  std::map<std::string, BatchCheck, std::less<>> batches = {};
   std::uint64_t slots = 0;
   bool review = false;
 };
@@ -86,10 +98,29 @@ class Verifier {
   Result<std::optional<StoredJob>> job_at(const Keys& keys, const Bytes16& number,
                                           std::string_view key);
 
+  // Unique keys and dependencies (flows.cc).
+  Status check_job_flows(const Keys& keys, const QueueCheck& queue, const Bytes16& number,
+                         const JobRecord& record);
+  Status check_unique_keys();
+  Status check_waits();
+  Status check_waited_for(std::string_view key, const TieRecord& tie, const std::string& queue,
+                          const std::string& id, const Bytes16& number);
+  Status check_dependants();
+
+  // Batches, schedules, events (batches.cc).
+  Status load_batches();
+  Status load_agenda();
+  Status check_batches();
+  void check_batch(const std::string& key, const BatchCheck& batch);
+  Status check_schedules();
+  Status check_events();
+
   kv::Reader& reader_;
   const VerifyOptions& options_;
   VerifyReport report_;
   std::map<Bytes16, QueueCheck> queues_;
+  std::set<std::pair<Bytes16, Bytes16>> releases_;  ///< Queue and job, from the agenda.
+  std::map<std::pair<Bytes16, std::string>, Bytes16> releases_by_id_;
 };
 
 }  // namespace sluice::queue

@@ -48,6 +48,7 @@ Status Verifier::check_job(const Keys& keys, QueueCheck& queue, const Bytes16& n
            fmt::format("the id \"{}\" does not lead to its job", record.id));
   check_record(keys, queue, number, record);
   SLUICE_TRY(check_lane(keys, queue, number, stored));
+  SLUICE_TRY(check_job_flows(keys, queue, number, record));
   return check_parts(keys, number, record);
 }
 

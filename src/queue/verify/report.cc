@@ -28,15 +28,15 @@ std::string VerifyReport::to_json() const {
                         json_string(breach.invariant), json_string(breach.key),
                         json_string(breach.what));
   return fmt::format(
-      "{{\"clean\":{},\"queues\":{},\"groups\":{},\"jobs\":{},\"keys\":{},\"breach_count\":{},"
-      "\"breaches\":[{}]}}",
-      clean(), queues, groups, jobs, keys, breach_count, list);
+      "{{\"clean\":{},\"queues\":{},\"groups\":{},\"jobs\":{},\"batches\":{},\"schedules\":{},"
+      "\"keys\":{},\"breach_count\":{},\"breaches\":[{}]}}",
+      clean(), queues, groups, jobs, batches, schedules, keys, breach_count, list);
 }
 
 std::string VerifyReport::to_text() const {
-  std::string text =
-      fmt::format("{} queues, {} groups, {} jobs, {} keys: {}\n", queues, groups, jobs, keys,
-                  clean() ? "clean" : fmt::format("{} breaches", breach_count));
+  std::string text = fmt::format(
+      "{} queues, {} groups, {} jobs, {} batches, {} schedules, {} keys: {}\n", queues, groups,
+      jobs, batches, schedules, keys, clean() ? "clean" : fmt::format("{} breaches", breach_count));
   for (const Breach& breach : breaches)
     text += fmt::format("{} {} ({})\n", breach.invariant, breach.what, breach.key);
   if (breach_count > breaches.size())

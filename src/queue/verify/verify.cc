@@ -63,19 +63,31 @@ Status Verifier::run() {
   SLUICE_TRY(check_header());
   SLUICE_TRY(load_queues());
   SLUICE_TRY(load_groups());
+  SLUICE_TRY(load_batches());
+  SLUICE_TRY(load_agenda());
   SLUICE_TRY(check_jobs());
   SLUICE_TRY(check_entries());
+  SLUICE_TRY(check_unique_keys());
+  SLUICE_TRY(check_waits());
+  SLUICE_TRY(check_dependants());
+  SLUICE_TRY(check_batches());
+  SLUICE_TRY(check_schedules());
+  SLUICE_TRY(check_events());
   SLUICE_TRY(check_settings());
   SLUICE_TRY(check_counts());
   SLUICE_TRY(check_group_counts());
   for (const auto& [hash, queue] : queues_) check_totals(hash, queue);
   report_.queues = queues_.size();
   // Whatever is outside of the spaces that exist.
-  kv::Range rest{.begin = space_range(Space::claimer).end,
-                 .end = std::string(1, static_cast<char>(kKeyPrefix + 1))};
-  SLUICE_LET(unknown, reader_.scan(rest, {.limit = options_.breaches_max + 1}));
-  for (const auto& entry : unknown)
-    breach("I1", entry.key, "the key is in a space that this version does not know");
+  const kv::Range gaps[] = {
+      {.begin = space_range(Space::claimer).end, .end = space_range(Space::agenda).begin},
+      {.begin = space_range(Space::trimmed).end,
+       .end = std::string(1, static_cast<char>(kKeyPrefix + 1))}};
+  for (const kv::Range& gap : gaps) {
+    SLUICE_LET(unknown, reader_.scan(gap, {.limit = options_.breaches_max + 1}));
+    for (const auto& entry : unknown)
+      breach("I1", entry.key, "the key is in a space that this version does not know");
+  }
   return {};
 }
 

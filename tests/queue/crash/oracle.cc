@@ -121,6 +121,33 @@ void judge_limits(const Sight& now, std::vector<Breach>& breaches) {
   }
 }
 
+bool is_finished(Lane lane) {
+  return lane == Lane::done || lane == Lane::dead || lane == Lane::cancelled;
+}
+
+// A key has one holder, which is not finished; and a job waits for one that is not finished, and
+// runs only after it.
+void judge_flows(const Sight& now, const std::map<JobKey, JobTruth>& truths,
+                 std::vector<Breach>& breaches) {
+  std::map<std::pair<char, std::string>, std::uint64_t> holders;
+  const auto was_revived = [&](const JobKey& key) { return truths.at(key).revivals > 0; };
+  for (const auto& [key, seen] : now) {
+    if (is_finished(seen.lane)) continue;
+    const queue::NewJob job = job_of(key.first, key.second);
+    if (job.unique && ++holders[{key.first, job.unique->key}] == 2)
+      breaches.push_back({Kind::doubled, name_of(key) + ": another job has its unique key"});
+    const auto before = link_before(key.second);
+    if (!before) continue;
+    const auto found = now.find({key.first, *before});
+    const bool unfinished = found != now.end() && !is_finished(found->second.lane);
+    if (seen.lane == Lane::waiting && !unfinished)
+      breaches.push_back({Kind::lost, name_of(key) + ": it waits for a job that has ended"});
+    const bool runs = seen.lane == Lane::ready || seen.lane == Lane::leased;
+    if (runs && unfinished && !was_revived(key) && !was_revived(found->first))
+      breaches.push_back({Kind::other, name_of(key) + ": it runs before the job it waits for"});
+  }
+}
+
 // A call that was in flight is one transaction: all of it happened or nothing.
 void judge_unanswered(const Call& call, const std::map<JobKey, JobTruth>& truths,
                       std::vector<Breach>& breaches) {
@@ -184,6 +211,7 @@ std::vector<Breach> Oracle::judge(const std::vector<Note>& notes, const Sight& n
       pending_.insert(pending_.end(), call.asked.begin(), call.asked.end());
   }
   judge_limits(now, breaches);
+  judge_flows(now, truths_, breaches);
   return breaches;
 }
 
@@ -207,8 +235,7 @@ std::vector<Breach> Oracle::judge_drain(const std::vector<JobKey>& claimed,
       continue;
     }
     const Lane before = truth.last->lane;
-    const bool was_finished =
-        before == Lane::done || before == Lane::dead || before == Lane::cancelled;
+    const bool was_finished = is_finished(before);
     const bool died =
         found->second.lane == Lane::dead && found->second.reason != queue::DeathReason::refused;
     const bool done = found->second.lane == Lane::done && found->second.result == kDrained;

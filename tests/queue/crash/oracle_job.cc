@@ -17,7 +17,7 @@ bool is_finished(Lane lane) {
   return lane == Lane::done || lane == Lane::dead || lane == Lane::cancelled;
 }
 
-bool may_answer(const Event& event) {
+bool may_answer(const JobKey& key, const Event& event) {
   using enum Code;
   const auto is = [&](std::initializer_list<Code> codes) {
     return std::ranges::find(codes, event.code) != codes.end();
@@ -25,6 +25,8 @@ bool may_answer(const Event& event) {
   switch (event.verb) {
     case Verb::enqueue:
       if (event.child) return is({ok, lease_lost});
+      // Said of a job whose unique key was taken.
+      if (key.second.starts_with(kUniqueStem)) return is({ok, already_exists});
       return event.operation.empty() ? is({ok, already_exists}) : is({ok});
     case Verb::claim:
       return is({ok});
@@ -35,6 +37,9 @@ bool may_answer(const Event& event) {
       return is({ok, lease_lost});
     case Verb::look:
       return is({ok, not_found});
+    case Verb::requeue:
+      if (key.second.starts_with(kUniqueStem) && is({already_exists})) return true;
+      return is({ok, not_found, conflict});
     default:
       return is({ok, not_found, conflict});
   }
@@ -48,7 +53,7 @@ class JobJudge {
 
   std::vector<Breach> judge() {
     for (const Event& event : events_)
-      if (event.answered && !may_answer(event))
+      if (event.answered && !may_answer(key_, event))
         find(Kind::other, std::string(verb_name(event.verb)) + " answered " +
                               code_name(event.code) + (event.child ? " for a child" : ""));
     judge_origin();

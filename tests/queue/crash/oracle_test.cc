@@ -318,6 +318,67 @@ TEST(CrashOracle, children_without_their_ack_are_noticed) {
   }
 }
 
+TEST(CrashOracle, a_second_holder_of_a_unique_key_is_noticed) {
+  const auto key_of = [](const std::string& id) { return job_of(kKeeps, id).unique.value().key; };
+  std::string second = "one-1";
+  for (int i = 2; key_of(second) != key_of("one-0"); ++i) second = "one-" + std::to_string(i);
+  for (const Lane lane : {Lane::done, Lane::ready}) {
+    Story story;
+    story.call({.verb = Verb::enqueue, .id = "one-0"});
+    story.call({.verb = Verb::enqueue, .id = second});
+    story.call({.verb = Verb::claim, .token = token(1), .id = "one-0"});
+    story.call(
+        {.verb = Verb::ack, .token = token(1), .answered = lane == Lane::done, .id = "one-0"});
+    story.leave(
+        {.lane = lane, .claims = 1, .result = lane == Lane::done ? token(1) : "", .id = "one-0"});
+    story.leave({.id = second, .number = "7"});
+    if (lane == Lane::done)
+      expect_clean(story.judge());
+    else
+      expect_breach(story.judge(), doubled, "another job has its unique key");
+  }
+}
+
+TEST(CrashOracle, a_key_that_is_taken_is_an_answer_only_for_a_unique_job) {
+  for (const std::string id : {"one-0", "job"}) {
+    Story story;
+    story.call({.verb = Verb::enqueue, .code = Code::already_exists, .operation = "op", .id = id});
+    const auto breaches = story.judge();
+    if (id == "one-0")
+      expect_clean(breaches);
+    else
+      expect_breach(breaches, other, "answered already_exists");
+  }
+}
+
+TEST(CrashOracle, a_link_must_wait_and_must_not_wait_for_ever) {
+  struct Case {
+    Lane first;
+    Lane second;
+    const char* wrong;
+  };
+  const std::vector<Case> cases = {{Lane::ready, Lane::waiting, nullptr},
+                                   {Lane::cancelled, Lane::ready, nullptr},
+                                   {Lane::ready, Lane::ready, "runs before"},
+                                   {Lane::ready, Lane::leased, "runs before"},
+                                   {Lane::cancelled, Lane::waiting, "has ended"}};
+  for (const Case& one : cases) {
+    Story story;
+    const std::string first = link_id("x", 0);
+    const std::string second = link_id("x", 1);
+    story.call({.verb = Verb::enqueue, .id = first});
+    story.call({.verb = Verb::enqueue, .id = second});
+    if (one.first == Lane::cancelled) story.call({.verb = Verb::cancel, .id = first});
+    story.leave({.lane = one.first, .id = first});
+    story.leave({.lane = one.second, .id = second, .number = "7"});
+    const auto breaches = story.judge();
+    if (one.wrong == nullptr)
+      expect_clean(breaches);
+    else
+      expect_breach(breaches, one.first == Lane::ready ? other : lost, one.wrong);
+  }
+}
+
 TEST(CrashOracle, a_death_for_no_reason_is_noticed) {
   Story story;
   story.call({.verb = Verb::enqueue});

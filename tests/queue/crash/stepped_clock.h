@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The machine's clock with a wall clock that another process can set: what it is wrong by is a
-// number in a file that both have mapped.
+// The machine's clock with a wall clock that another process can set, on a machine that it can
+// suspend: two numbers in a file that both have mapped.
 #pragma once
 
 #include <sluice/clock.h>
@@ -19,16 +19,23 @@ class SteppedClock final : public Clock {
   SteppedClock& operator=(const SteppedClock&) = delete;
 
   WallTime wall() const override;
-  MonoTime mono() const override { return system_clock().mono(); }
+  MonoTime mono() const override;
   void sleep_for(Duration duration, std::stop_token stop) const override {
     system_clock().sleep_for(duration, std::move(stop));
   }
 
-  /// For every process at once.
+  // For every process at once.
+
   void set_wrong_by(Duration by);
+  /// Both clocks go on so much later, as after a suspend.
+  void suspend(Duration lasted);
 
  private:
-  std::atomic<std::int64_t>* wrong_by_ns_;
+  struct Layout {
+    std::atomic<std::int64_t> wrong_by_ns;
+    std::atomic<std::int64_t> suspended_ns;
+  };
+  Layout* layout_;
 };
 
 }  // namespace sluice::test

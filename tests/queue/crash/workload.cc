@@ -37,6 +37,19 @@ std::size_t payload_bytes(Random& random) {
   return kind < 5 ? 1'000 + random.below(3'000) : random.below(60);
 }
 
+// What goes beyond the job itself. It does not draw from the job's own dice.
+void add_flow(queue::NewJob& job) {
+  constexpr std::uint64_t kKeys = 5;
+  const std::string_view id = job.id;
+  if (id.starts_with(kUniqueStem))
+    job.unique = queue::Unique{.key = "key" + std::to_string(hash_of(id) % kKeys),
+                               .policy = queue::UniquePolicy::keep};
+  if (const auto before = link_before(id))
+    job.after = {{.id = *before, .policy = queue::AfterPolicy::end}};
+  if (id.starts_with(kMemberStem))
+    job.batch = id.substr(kMemberStem.size(), id.rfind('-') - kMemberStem.size());
+}
+
 }  // namespace
 
 std::string queue_name(char queue) {
@@ -92,6 +105,18 @@ Status set_up_queues(queue::Queues& queues, std::string_view letters) {
   return {};
 }
 
+std::string link_id(const std::string& name, std::size_t index) {
+  return std::string(kLinkStem) + name + "." + std::to_string(index);
+}
+
+std::optional<std::string> link_before(std::string_view id) {
+  if (!id.starts_with(kLinkStem)) return {};
+  const std::size_t dot = id.rfind('.');
+  const std::uint64_t index = std::stoull(std::string(id.substr(dot + 1)));
+  if (index == 0) return {};
+  return std::string(id.substr(0, dot + 1)) + std::to_string(index - 1);
+}
+
 queue::NewJob job_of(char queue, const std::string& id) {
   SeededRandom random(hash_of(id));
   const bool plain = kHistoryQueues.find(queue) != std::string_view::npos;
@@ -103,6 +128,7 @@ queue::NewJob job_of(char queue, const std::string& id) {
   if (random.chance(0.2)) job.delay = milliseconds(1 + random.below(8));
   if (!plain && random.chance(0.1)) job.ttl = milliseconds(5 + random.below(50));
   job.hold = !plain && random.chance(0.03);
+  add_flow(job);
   return job;
 }
 

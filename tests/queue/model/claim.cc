@@ -27,7 +27,7 @@ bool comes_before(const Job& a, const Job& b) {
 
 }  // namespace
 
-std::string group_hash(const std::string& name) {
+std::string hash_of_name(const std::string& name) {
   unsigned char digest[SHA256_DIGEST_LENGTH];
   SHA256(reinterpret_cast<const unsigned char*>(name.data()), name.size(), digest);
   return {reinterpret_cast<const char*>(digest), 16};
@@ -44,17 +44,8 @@ bool Model::has_slot(const Queue& queue, const std::string& group) const {
   return !limit || static_cast<std::uint64_t>(active) < *limit;
 }
 
-// At the end of a call. A group that begins to offer something stands at the round after the one
-// that claims have reached.
-Code Model::settled(Code code) {
-  for (auto& [name, queue] : queues_) {
-    for (const std::string& group : queue.touched) settle(queue, group);
-    queue.touched.clear();
-    queue.reconsider.clear();
-  }
-  return code;
-}
-
+// A group that begins to offer something stands at the round after the one that claims have
+// reached.
 void Model::settle(Queue& queue, const std::string& name) {
   Group& group = queue.groups[name];
   // An offer is looked at again only if something calls for it; a lowered limit alone does not.
@@ -106,7 +97,7 @@ std::vector<Model::Offer> Model::offers(Queue& queue, const std::vector<std::str
     if (!group.offered || contains(skip, name) || first == nullptr) continue;
     if (queue.config.fair)
       found.push_back({.order = static_cast<std::int64_t>(group.round),
-                       .hash = group_hash(name),
+                       .hash = hash_of_name(name),
                        .job = first});
     else if (!name.empty())
       found.push_back({.order = first->priority, .place = first->place, .job = first});
@@ -120,22 +111,28 @@ std::vector<Model::Offer> Model::offers(Queue& queue, const std::vector<std::str
   return found;
 }
 
-// On the way a group that is over its limit is blocked, and what is past its time to live buried.
+// On the way a group that is over its limit is blocked, what is past its time to live buried, and
+// what is of a cancelled batch cancelled.
 Job* Model::next_job(Queue& queue, const std::vector<std::string>& skip) {
   while (may_claim(queue)) {
-    Job* expired = nullptr;
+    Job* ends = nullptr;
     for (const Offer& offer : offers(queue, skip)) {
       if (!has_slot(queue, offer.job->group)) {
         queue.touched.insert(offer.job->group);
         queue.reconsider.insert(offer.job->group);
         continue;
       }
-      if (offer.job->expires > now) return offer.job;
-      expired = offer.job;
+      const Batch* batch = batch_of(queue, *offer.job);
+      const bool dropped = batch != nullptr && batch->cancelled;
+      if (offer.job->expires > now && !dropped) return offer.job;
+      ends = offer.job;
       break;
     }
-    if (expired == nullptr) break;
-    finish(queue, *expired, Lane::dead, DeathReason::expired);
+    if (ends == nullptr) break;
+    if (ends->expires <= now)
+      bury(queue, *ends);
+    else
+      finish(queue, *ends, Lane::cancelled);
   }
   return nullptr;
 }
@@ -146,16 +143,15 @@ Claim Model::lease_out(const std::string& name, Job& job, const ClaimRequest& re
     queue.bucket =
         sluice::take(bucket_limit(*queue.config.rate), queue.bucket, milliseconds(now), 1).state;
   const Duration lease = request.lease.value_or(queue.config.lease);
-  job.lane = Lane::leased;
   job.attempts += 1;
   job.claims += 1;
-  job.deadline = now + std::chrono::floor<milliseconds>(lease).count();
+  job.deadline = now + in_ms(lease);
+  move(queue, job, Lane::leased);
   Group& group = queue.groups[job.group];
   if (queue.config.fair) {
     queue.round = std::max(queue.round, group.round);
     group.round = queue.round + 1;
   }
-  queue.touched.insert(job.group);
   queue.reconsider.insert(job.group);
   return {.queue = name,
           .id = job.id,
@@ -202,6 +198,7 @@ Code Model::configure(const std::string& name, const QueueConfig& config) {
       counts.backlog() + counts.leased > 0)
     return Code::conflict;
   Queue& queue = queues_[name];
+  queue.name = name;
   if (config.rate && config.rate != queue.config.rate)
     queue.bucket = full_bucket(bucket_limit(*config.rate), milliseconds(now));
   const auto& before_max = queue.config.group_max;
@@ -230,7 +227,11 @@ Code Model::pause(const std::string& name, bool paused) {
 Code Model::remove_queue(const std::string& name) {
   const auto queue = queues_.find(name);
   if (queue == queues_.end()) return Code::not_found;
-  if (!queue->second.jobs.empty()) return Code::conflict;
+  const bool busy = std::ranges::any_of(queue->second.agenda, [](const auto& note) {
+    return note.first.kind == Note::release || note.first.kind == Note::drop;
+  });
+  if (!queue->second.jobs.empty() || !queue->second.schedules.empty() || busy)
+    return Code::conflict;
   queues_.erase(queue);
   return Code::ok;
 }
@@ -239,37 +240,19 @@ Result<std::uint64_t> Model::purge(const std::string& name, Lane lane, std::uint
   const auto queue = queues_.find(name);
   if (queue == queues_.end()) return error(Code::not_found, name);
   std::uint64_t removed = 0;
-  for (; removed < limit; ++removed) {
-    const Job* oldest = nullptr;
-    for (const auto& [id, job] : queue->second.jobs)
-      if (job.lane == lane && (oldest == nullptr || std::pair(job.since, job.number) <
-                                                        std::pair(oldest->since, oldest->number)))
-        oldest = &job;
-    if (oldest == nullptr) break;
-    erase(queue->second, *oldest);
+  for (std::uint64_t before = UINT64_MAX; removed < limit && removed != before;) {
+    before = removed;
+    std::map<std::pair<Ms, std::uint64_t>, Job*> finished;
+    for (auto& [id, job] : queue->second.jobs)
+      if (job.lane == lane) finished[{job.since + job.kept_longer, job.number}] = &job;
+    for (const auto& [order, job] : finished)
+      if (removed < limit) {
+        forget(queue->second, *job);
+        ++removed;
+      }
+    settled(Code::ok);  // Others may have been waiting for these, and be dead now.
   }
-  settled(Code::ok);
   return removed;
-}
-
-const Queue* Model::find(const std::string& queue) const {
-  const auto found = queues_.find(queue);
-  return found == queues_.end() ? nullptr : &found->second;
-}
-
-const Job* Model::find(const JobRef& ref) const {
-  const Queue* queue = find(ref.queue);
-  if (queue == nullptr) return nullptr;
-  const auto found = queue->jobs.find(ref.id);
-  return found == queue->jobs.end() ? nullptr : &found->second;
-}
-
-Counts Model::count(const std::string& name, std::optional<std::string_view> group) const {
-  Counts counts;
-  if (const Queue* queue = find(name); queue != nullptr)
-    for (const auto& [id, job] : queue->jobs)
-      if (!group || job.group == *group) ++counts.of(job.lane);
-  return counts;
 }
 
 std::vector<std::string> Model::peek(const std::string& name, std::size_t limit) const {
@@ -280,18 +263,6 @@ std::vector<std::string> Model::peek(const std::string& name, std::size_t limit)
   for (const Claim& claim : after.take_jobs({.queues = {name}, .jobs_max = limit}))
     ids.push_back(claim.id);
   return ids;
-}
-
-std::vector<std::string> Model::list(const std::string& name, std::optional<Lane> lane,
-                                     std::string_view group) const {
-  std::map<std::uint64_t, std::string> ids;
-  if (const Queue* queue = find(name); queue != nullptr)
-    for (const auto& [id, job] : queue->jobs)
-      if ((!lane || job.lane == *lane) && (group.empty() || job.group == group))
-        ids[job.number] = id;
-  std::vector<std::string> ordered;
-  for (auto& [number, id] : ids) ordered.push_back(id);
-  return ordered;
 }
 
 }  // namespace sluice::queue::model

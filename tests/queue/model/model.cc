@@ -9,42 +9,10 @@ namespace sluice::queue::model {
 
 namespace {
 
-Ms in_ms(Duration duration) {
-  return std::chrono::floor<std::chrono::milliseconds>(duration).count();
-}
-
-Ms in_ms(WallTime time) {
-  return in_ms(time.time_since_epoch());
-}
-
-bool is_backlog(Lane lane) {
-  return lane < Lane::leased;
-}
-
 constexpr Lane kPending[] = {Lane::waiting, Lane::held, Lane::scheduled, Lane::ready};
 constexpr Lane kUnfinished[] = {Lane::waiting, Lane::held, Lane::scheduled, Lane::ready,
                                 Lane::leased};
 constexpr Lane kFinished[] = {Lane::done, Lane::dead, Lane::cancelled};
-
-// When time moves a job on, by what it waits for.
-Ms lease_end(const Queue&, const Job& job) {
-  return job.lane == Lane::leased ? job.deadline : kNever;
-}
-
-Ms due_time(const Queue&, const Job& job) {
-  return job.lane == Lane::scheduled ? job.due : kNever;
-}
-
-Ms expiry(const Queue&, const Job& job) {
-  return is_backlog(job.lane) ? job.expires : kNever;
-}
-
-Ms retention_end(const Queue& queue, const Job& job) {
-  if (job.lane <= Lane::leased) return kNever;
-  const Duration kept =
-      job.lane == Lane::dead ? queue.config.dead_retention : queue.config.done_retention;
-  return kept == Duration::max() ? kNever : job.since + in_ms(kept);
-}
 
 const RetryPolicy& policy_of(const Queue& queue, const Job& job) {
   return job.retry ? *job.retry : queue.config.retry;
@@ -62,87 +30,144 @@ Model::Found Model::find_job(const JobRef& ref, std::span<const Lane> allowed) {
   return {.queue = &queue->second, .job = &job->second};
 }
 
-Model::Found Model::find_lease(const std::string& name, Token token) {
-  const auto queue = queues_.find(name);
-  if (queue == queues_.end()) return {.code = Code::lease_lost};
-  for (auto& [id, job] : queue->second.jobs)
-    if (job.lane == Lane::leased && Token{job.number, job.claims} == token && now < job.deadline)
-      return {.queue = &queue->second, .job = &job};
-  return {.code = Code::lease_lost};
+Model::Found Model::get_lease(const std::string& name, Token token) {
+  const Job* job = find_lease(name, token);
+  if (job == nullptr) return {.code = Code::lease_lost};
+  Queue& queue = queues_.at(name);
+  return {.queue = &queue, .job = &queue.jobs.at(job->id)};
 }
 
-Code Model::add(const NewJob& request) {
+// Checked in this order: batch, id, unique key, dependencies, backlog.
+Added Model::add(const NewJob& request, const Origin& origin) {
+  if (const Code code = check_open(request, origin); code != Code::ok) return {.code = code};
+  const bool acked_id =
+      origin.acked && origin.acked->queue == request.queue && origin.acked->id == request.id;
+  if (acked_id || find({request.queue, request.id}) != nullptr)
+    return {.code = Code::already_exists};
+  const KeyCheck key = check_key(request, origin);
+  if (key.code != Code::ok || !key.kept_id.empty()) return {.code = key.code, .id = key.kept_id};
+  // A finished holder only loses its key.
+  if (key.replaces_unfinished) replaced_.insert(key.replaces);
+  std::vector<Tie> ties;
+  Code code = read_after(request.queue, request.after, origin, ties);
+  const Queue* there = find(request.queue);
+  // Whoever takes another's place does not make the backlog grow.
+  const std::uint64_t leaving = (key.replaces_unfinished ? 1 : 0) +
+                                std::ranges::count(to_cancel_, request.queue, &JobRef::queue);
+  const bool full = there != nullptr && there->config.backlog_max &&
+                    count(request.queue).backlog() + 1 > *there->config.backlog_max + leaving;
+  if (code == Code::ok && full && !origin.callback) code = Code::limit_exceeded;
+  if (code != Code::ok) {
+    replaced_.erase(key.replaces);
+    return {.code = code};
+  }
   Queue& queue = queues_[request.queue];
-  if (queue.jobs.contains(request.id)) return Code::already_exists;
-  if (queue.config.backlog_max && count(request.queue).backlog() >= *queue.config.backlog_max)
-    return Code::limit_exceeded;
+  queue.name = request.queue;
+  if (key.replaces != 0) take_key_away(queue, request.unique->key);
+  Job& job = make(queue, request, origin);
+  tie(job, ties);
+  job.lane = request.hold         ? Lane::held
+             : !job.after.empty() ? Lane::waiting
+             : job.due > now      ? Lane::scheduled
+                                  : Lane::ready;
+  if (Batch* batch = batch_of(queue, job); batch != nullptr) {
+    ++batch->total;
+    batch->counted = true;
+  }
+  return {.id = job.id};
+}
+
+Job& Model::make(Queue& queue, const NewJob& request, const Origin& origin) {
   Job& job = queue.jobs[request.id];
   job = {.id = request.id,
          .group = request.group,
          .payload = request.payload,
          .number = ++counter_,
+         .place = counter_,
          .priority = request.priority.value_or(queue.config.priority),
-         .retry = request.retry};
+         .enqueued = now,
+         .retry = request.retry,
+         .unique = request.unique,
+         .batch = request.batch,
+         .schedule = origin.schedule,
+         .planned = origin.planned};
   for (const Label& label : queue.config.labels)
     if (!request.label.empty() && label.name == request.label) job.priority = label.priority;
   if (request.due) job.due = in_ms(*request.due);
   if (request.delay > Duration{}) job.due = now + in_ms(request.delay);
   if (request.ttl > Duration{}) job.expires = now + in_ms(request.ttl);
-  if (request.hold) {
-    job.lane = Lane::held;
-    queue.touched.insert(job.group);
-  } else if (job.due > now) {
-    schedule(queue, job, job.due);
-  } else {
-    make_ready(queue, job);
+  if (job.unique) {
+    // Until the end of the call at least, whatever its lane is.
+    job.has_key = true;
+    queue.keys[job.unique->key] = {
+        .id = job.id, .job = job.number, .until = now + in_ms(job.unique->window)};
   }
-  return Code::ok;
+  queue.touched.insert(job.group);
+  born_.push_back({queue.name, job.id});
+  return job;
 }
 
-Code Model::enqueue(const NewJob& request) {
-  return settled(add(request));
+Added Model::enqueue(const NewJob& request) {
+  const Added added = add(request, {});
+  cancel_replaced();
+  settled(added.code);
+  return added;
 }
 
-std::vector<Code> Model::enqueue(std::span<const NewJob> jobs) {
-  std::vector<Code> codes;
-  for (const NewJob& job : jobs) codes.push_back(add(job));
+std::vector<Added> Model::enqueue(std::span<const NewJob> jobs) {
+  std::vector<Added> added;
+  for (const NewJob& job : jobs) {
+    added.push_back(add(job, {}));
+    cancel_replaced();
+  }
   settled(Code::ok);
-  return codes;
+  return added;
 }
 
 Code Model::extend(const std::string& queue, Token token, std::optional<Duration> lease) {
-  const Found found = find_lease(queue, token);
+  const Found found = get_lease(queue, token);
   if (found.job != nullptr)
     found.job->deadline = now + in_ms(lease.value_or(found.queue->config.lease));
   return found.code;
 }
 
-Code Model::finish_lease(const std::string& queue, Token token) {
-  const Found found = find_lease(queue, token);
-  if (found.job != nullptr) finish(*found.queue, *found.job, Lane::done);
-  return found.code;
-}
-
-Code Model::ack(const std::string& queue, Token token, const std::vector<NewJob>& children) {
-  if (const Found found = find_lease(queue, token); found.job == nullptr) return found.code;
+// The children find the job done, its key given back, and its id still taken. What they replace
+// ends after them, and a key that is free is theirs first.
+Code Model::finish_lease(const Ack& request) {
+  const Found found = get_lease(request.queue, request.token);
+  if (found.job == nullptr) return found.code;
   const Model before = *this;
-  for (const NewJob& child : children)
-    if (const Code code = add(child); code != Code::ok) {
+  Queue& queue = *found.queue;
+  const Job acked = *found.job;
+  finish(queue, *found.job, Lane::done);
+  const auto job = queue.jobs.find(acked.id);
+  const bool kept = job != queue.jobs.end();
+  if (kept && job->second.has_key && !acked.has_key) give_key_back(queue, job->second);
+  for (const NewJob& child : request.children) {
+    const Origin origin{.acked = JobRef{request.queue, acked.id}, .batch = acked.batch};
+    if (const Code code = add(child, origin).code; code != Code::ok) {
       *this = before;
       return code;
     }
-  return settled(finish_lease(queue, token));
+  }
+  if (kept) move_key(queue, job->second, Lane::done);
+  cancel_replaced();
+  return Code::ok;
 }
 
-std::vector<Code> Model::ack(std::span<const std::pair<std::string, Token>> jobs) {
+Code Model::ack(const Ack& request) {
+  return settled(finish_lease(request));
+}
+
+std::vector<Code> Model::ack(std::span<const Ack> requests) {
   std::vector<Code> codes;
-  for (const auto& [queue, token] : jobs) codes.push_back(finish_lease(queue, token));
+  for (const Ack& request : requests) codes.push_back(finish_lease(request));
   settled(Code::ok);
   return codes;
 }
 
 Code Model::fail(const std::string& queue, Token token, const FailRequest& how) {
-  const Found found = find_lease(queue, token);
+  const Found found = get_lease(queue, token);
   if (found.job == nullptr) return found.code;
   const RetryPolicy& policy = policy_of(*found.queue, *found.job);
   if (how.dead) {
@@ -159,13 +184,13 @@ Code Model::fail(const std::string& queue, Token token, const FailRequest& how) 
 }
 
 Code Model::release(const std::string& queue, Token token, Duration delay) {
-  const Found found = find_lease(queue, token);
+  const Found found = get_lease(queue, token);
   if (found.job == nullptr) return found.code;
   --found.job->attempts;
   if (delay > Duration{})
     schedule(*found.queue, *found.job, now + in_ms(delay));
   else
-    back_to_place(*found.queue, *found.job);
+    move(*found.queue, *found.job, Lane::ready);
   return settled(Code::ok);
 }
 
@@ -179,6 +204,10 @@ Code Model::requeue(const RequeueRequest& request) {
   const Found found = find_job({request.queue, request.id}, kFinished);
   if (found.job == nullptr) return found.code;
   Job& job = *found.job;
+  if (is_releasing(*found.queue, job)) return Code::conflict;
+  const bool wants_key = job.unique && contains(job.unique->lanes, Lane::ready);
+  if (wants_key && is_key_of_another(*found.queue, job)) return Code::already_exists;
+  return_member(*found.queue, job);
   if (!request.keep_attempts) job.attempts = 0;
   job.lapses = 0;
   job.due = 0;
@@ -204,133 +233,75 @@ Code Model::edit(const EditRequest& request) {
 }
 
 Code Model::hold(const JobRef& ref) {
-  constexpr Lane kAllowed[] = {Lane::scheduled, Lane::ready};
+  constexpr Lane kAllowed[] = {Lane::waiting, Lane::scheduled, Lane::ready};
   const Found found = find_job(ref, kAllowed);
-  if (found.job == nullptr) return found.code;
-  found.job->lane = Lane::held;
-  found.queue->touched.insert(found.job->group);
-  return settled(Code::ok);
+  if (found.job != nullptr) move(*found.queue, *found.job, Lane::held);
+  return settled(found.code);
 }
 
 Code Model::unhold(const JobRef& ref) {
   constexpr Lane kAllowed[] = {Lane::held};
   const Found found = find_job(ref, kAllowed);
-  if (found.job == nullptr) return found.code;
-  if (found.job->due > now)
-    schedule(*found.queue, *found.job, found.job->due);
-  else
-    make_ready(*found.queue, *found.job);
-  return settled(Code::ok);
+  if (found.job != nullptr) go_on(*found.queue, *found.job);
+  return settled(found.code);
 }
 
 Code Model::break_lease(const JobRef& ref) {
   constexpr Lane kAllowed[] = {Lane::leased};
   const Found found = find_job(ref, kAllowed);
-  if (found.job != nullptr) back_to_place(*found.queue, *found.job);
+  if (found.job != nullptr) move(*found.queue, *found.job, Lane::ready);
   return settled(found.code);
 }
 
 Code Model::remove(const JobRef& ref) {
   const Found found = find_job(ref, kFinished);
-  if (found.job != nullptr) erase(*found.queue, *found.job);
+  if (found.job != nullptr) forget(*found.queue, *found.job);
   return settled(found.code);
 }
 
-// The jobs whose time has come, the earliest first.
-std::vector<Job*> Model::over(Queue& queue, Ms (*time_of)(const Queue&, const Job&)) {
-  std::map<std::pair<Ms, std::uint64_t>, Job*> found;
-  for (auto& [id, job] : queue.jobs)
-    if (const Ms time = time_of(queue, job); time <= now) found[{time, job.number}] = &job;
-  std::vector<Job*> jobs;
-  for (const auto& [key, job] : found) jobs.push_back(job);
-  return jobs;
+const Queue* Model::find(const std::string& queue) const {
+  const auto found = queues_.find(queue);
+  return found == queues_.end() ? nullptr : &found->second;
 }
 
-// What a claim does for everybody on the way.
-std::uint64_t Model::move_on(Queue& queue) {
-  const auto leased = over(queue, lease_end);
-  const auto due = over(queue, due_time);
-  for (Job* job : leased) lapse(queue, *job);
-  for (Job* job : due) make_ready(queue, *job);
-  return leased.size() + due.size() + review(queue);
+const Job* Model::find(const JobRef& ref) const {
+  const Queue* queue = find(ref.queue);
+  if (queue == nullptr) return nullptr;
+  const auto found = queue->jobs.find(ref.id);
+  return found == queue->jobs.end() ? nullptr : &found->second;
 }
 
-// One transaction: it finds what is over as things were before it.
-Swept Model::sweep_once(Queue& queue) {
-  const auto leased = over(queue, lease_end);
-  const auto expired = over(queue, expiry);
-  const auto due = over(queue, due_time);
-  const auto finished = over(queue, retention_end);
-  Swept swept{.lapsed = leased.size(), .expired = expired.size(), .removed = finished.size()};
-  for (Job* job : due)
-    if (job->expires > now) {
-      make_ready(queue, *job);
-      ++swept.due;
-    }
-  for (Job* job : leased) lapse(queue, *job);
-  for (Job* job : expired) finish(queue, *job, Lane::dead, DeathReason::expired);
-  for (Job* job : finished) erase(queue, *job);
-  review(queue);
-  settled(Code::ok);
-  return swept;
+const Job* Model::find_lease(const std::string& name, Token token) const {
+  if (const Queue* queue = find(name); queue != nullptr)
+    for (const auto& [id, job] : queue->jobs)
+      if (job.lane == Lane::leased && Token{job.number, job.claims} == token && now < job.deadline)
+        return &job;
+  return nullptr;
 }
 
-Swept Model::sweep() {
-  Swept swept;
-  for (auto& [name, queue] : queues_)
-    for (;;) {
-      const Swept step = sweep_once(queue);
-      if (step.moved() == 0) break;
-      swept.lapsed += step.lapsed;
-      swept.expired += step.expired;
-      swept.due += step.due;
-      swept.removed += step.removed;
-    }
-  return swept;
+Counts Model::count(const std::string& name, std::optional<std::string_view> group) const {
+  Counts counts;
+  if (const Queue* queue = find(name); queue != nullptr)
+    for (const auto& [id, job] : queue->jobs)
+      if (!group || job.group == *group) ++counts.of(job.lane);
+  return counts;
 }
 
-void Model::make_ready(Queue& queue, Job& job) {
-  job.lane = Lane::ready;
-  job.place = ++counter_;
-  queue.touched.insert(job.group);
+std::vector<std::string> Model::list(const std::string& name, std::optional<Lane> lane,
+                                     std::string_view group) const {
+  std::map<std::uint64_t, std::string> ids;
+  if (const Queue* queue = find(name); queue != nullptr)
+    for (const auto& [id, job] : queue->jobs)
+      if ((!lane || job.lane == *lane) && (group.empty() || job.group == group))
+        ids[job.number] = id;
+  std::vector<std::string> ordered;
+  for (auto& [number, id] : ids) ordered.push_back(id);
+  return ordered;
 }
 
-void Model::back_to_place(Queue& queue, Job& job) {
-  job.lane = Lane::ready;
-  queue.touched.insert(job.group);
-}
-
-void Model::schedule(Queue& queue, Job& job, Ms due) {
-  job.lane = Lane::scheduled;
-  job.due = due;
-  queue.touched.insert(job.group);
-}
-
-void Model::finish(Queue& queue, Job& job, Lane lane, DeathReason reason) {
-  job.lane = lane;
-  job.reason = reason;
-  job.since = now;
-  const bool kept =
-      (lane == Lane::dead ? queue.config.dead_retention : queue.config.done_retention) > Duration{};
-  if (kept)
-    queue.touched.insert(job.group);
-  else
-    erase(queue, job);
-}
-
-void Model::erase(Queue& queue, const Job& job) {
-  const std::string group = job.group;
-  queue.jobs.erase(std::string(job.id));
-  queue.touched.insert(group);
-}
-
-void Model::lapse(Queue& queue, Job& job) {
-  if (++job.lapses >= queue.config.lapses_max)
-    finish(queue, job, Lane::dead, DeathReason::poison);
-  else if (job.attempts >= policy_of(queue, job).attempts_max)
-    finish(queue, job, Lane::dead, DeathReason::attempts);
-  else
-    back_to_place(queue, job);
+std::vector<Move> Model::take_events(const std::string& queue) {
+  const auto found = queues_.find(queue);
+  return found == queues_.end() ? std::vector<Move>() : std::exchange(found->second.events, {});
 }
 
 }  // namespace sluice::queue::model

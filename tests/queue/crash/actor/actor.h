@@ -35,7 +35,8 @@ int run_work(const Words& words);
 /// DIR: prints VerifyReport::to_json(), and ends with its exit code.
 int run_verify(const Words& words);
 /// DIR: says "open_us N"; the same as verify, as "verify JSON" if it is not clean; and every job,
-/// as decode_seen() reads it. The exit code says whether all of it could be read.
+/// as decode_seen() reads it, and what judge_batches() finds. The exit code says whether all of it
+/// could be read.
 int run_check(const Words& words);
 /// DIR: takes limits and holds away, keeps what is done, and works until nothing is left to do.
 /// Says "claimed QUEUE ID" for each job it acks, with kDrained as its result.
@@ -48,5 +49,16 @@ int run_client(const Words& words);
 /// DIR NOTES CLOCK: says "going" once it has opened the store; after a line of input acks whatever
 /// is left, as a client.
 int run_finish(const Words& words);
+
+// Of the flows, as flow_plan.h names them. All but the last end by themselves.
+
+/// DIR SEED: acks the job that all others wait for, and sweeps and claims until none waits.
+int run_release(const Words& words);
+/// DIR SEED: acks the members of the batch, saying "acked N" each time, and seals it on the way.
+int run_members(const Words& words);
+/// DIR SEED: cancels the batch, and sweeps and claims until it has ended. A claim must get nothing.
+int run_drop(const Words& words);
+/// DIR CLOCK: sweeps for ever. Says "going", then "fired" for each job that its sweep enqueued.
+int run_fire(const Words& words);
 
 }  // namespace sluice::test

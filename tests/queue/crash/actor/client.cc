@@ -50,7 +50,12 @@ void Client::enqueue(std::span<const JobName> jobs, const std::string& operation
     results.push_back(queues_.enqueue(requests[0], {.operation = operation}));
   else
     results = queues_.enqueue(requests, {.operation = operation});
-  for (std::size_t i = 0; i < items.size(); ++i) answer(items[i], status_of(results.at(i)).code());
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    const Result<std::string>& result = results.at(i);
+    // Its key is taken, and nothing happened: the policy is to keep the holder.
+    const bool kept = result && *result != items[i].id;
+    answer(items[i], kept ? Code::already_exists : status_of(result).code());
+  }
 }
 
 std::vector<Held> Client::claim(const Claim& claim) {

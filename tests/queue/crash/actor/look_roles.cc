@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "tests/queue/crash/actor/actor.h"
+#include "tests/queue/crash/actor/batches.h"
 #include "tests/queue/crash/seen.h"
 #include "tests/queue/crash/workload.h"
 
@@ -102,7 +103,10 @@ int run_check(const Words& words) {
   const auto queues = opened.queues->list_queues();
   must(status_of(queues), "list the queues");
   for (const queue::Queue& queue : *queues)
-    must(say_jobs(*opened.queues, queue.name), "list the jobs");
+    if (queue.name != kBatchCalls) must(say_jobs(*opened.queues, queue.name), "list the jobs");
+  const auto wrong = judge_batches(*opened.queues);
+  must(status_of(wrong), "judge the batches");
+  for (const std::string& sentence : *wrong) say(sentence);
   return 0;
 }
 
@@ -110,7 +114,10 @@ int run_drain(const Words& words) {
   const Opened opened = open_or_exit(words.text(0));
   const auto queues = opened.queues->list_queues();
   must(status_of(queues), "list the queues");
-  for (const queue::Queue& queue : *queues) must(drain_queue(*opened.queues, queue), "drain");
+  must(seal_batches(*opened.queues), "seal the batches");
+  for (const queue::Queue& queue : *queues)
+    if (queue.name != kBatchCalls) must(drain_queue(*opened.queues, queue), "drain");
+  must(end_batches(*opened.queues), "end the batches");
   return 0;
 }
 
@@ -118,7 +125,9 @@ int run_purge(const Words& words) {
   const Opened opened = open_or_exit(words.text(0));
   const auto queues = opened.queues->list_queues();
   must(status_of(queues), "list the queues");
-  for (const queue::Queue& queue : *queues) must(purge_queue(*opened.queues, queue), "purge");
+  for (const queue::Queue& queue : *queues)
+    if (queue.name != kBatchCalls) must(purge_queue(*opened.queues, queue), "purge");
+  must(forget_batches(*opened.queues), "forget the batches");
   return 0;
 }
 

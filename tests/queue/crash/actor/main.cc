@@ -30,8 +30,10 @@ namespace {
 
 int run(const std::string& command, const Words& words) {
   static const std::map<std::string, int (*)(const Words&)> kCommands = {
-      {"work", run_work},   {"verify", run_verify}, {"check", run_check},  {"drain", run_drain},
-      {"purge", run_purge}, {"client", run_client}, {"finish", run_finish}};
+      {"work", run_work},     {"verify", run_verify},   {"check", run_check},
+      {"drain", run_drain},   {"purge", run_purge},     {"client", run_client},
+      {"finish", run_finish}, {"release", run_release}, {"members", run_members},
+      {"drop", run_drop},     {"fire", run_fire}};
   return kCommands.at(command)(words);
 }
 

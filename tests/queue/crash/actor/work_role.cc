@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "tests/queue/crash/actor/actor.h"
+#include "tests/queue/crash/actor/batches.h"
 #include "tests/queue/crash/actor/client.h"
 #include "tests/support/temp_dir.h"
 
@@ -60,8 +61,14 @@ class Worker {
 
   void step() {
     const std::uint64_t dice = random_.below(100);
-    if (dice < 22)
+    if (dice < 16)
       enqueue(1);
+    else if (dice < 19)
+      enqueue_unique();
+    else if (dice < 21)
+      enqueue_links();
+    else if (dice < 22)
+      run_batch();
     else if (dice < 30)
       enqueue(2 + random_.below(5));
     else if (dice < 32)
@@ -96,13 +103,47 @@ class Worker {
     for (std::size_t i = 0; i < count; ++i)
       jobs.push_back(
           {.queue = i == 0 ? queue : any_queue(), .id = stem_ + std::to_string(++number_)});
+    enqueue_all(jobs);
+  }
+
+  void enqueue_all(const std::vector<JobName>& jobs) {
     client_.enqueue(jobs, operation());
     for (const JobName& job : jobs) known_.add(job);
   }
 
+  void enqueue_unique() {
+    enqueue_all({{.queue = any_queue(),
+                  .id = std::string(kUniqueStem) + stem_ + std::to_string(++number_)}});
+  }
+
+  void enqueue_links() {
+    if (is_crowded('k')) return claim();
+    const std::string name = stem_ + std::to_string(++number_);
+    std::vector<JobName> jobs;
+    for (std::size_t i = 0; i < 2 + random_.below(2); ++i)
+      jobs.push_back({.queue = 'k', .id = link_id(name, i)});
+    enqueue_all(jobs);
+  }
+
+  // If it is killed before the seal, the drain does that.
+  void run_batch() {
+    if (is_crowded('k')) return claim();
+    const auto id = open_batch(queues_, stem_ + std::to_string(++number_));
+    must(status_of(id), "open a batch");
+    const std::uint64_t calls = 1 + random_.below(2);
+    for (std::uint64_t i = 0; i < calls; ++i) {
+      const std::string name = std::string(kMemberStem) + *id + "-" + std::to_string(2 * i);
+      const std::string more = std::string(kMemberStem) + *id + "-" + std::to_string(2 * i + 1);
+      enqueue_all({{.queue = 'k', .id = name}, {.queue = 'k', .id = more}});
+    }
+    must(queues_.seal_batch({.queue = queue_name('k'), .id = *id}), "seal a batch");
+  }
+
   void enqueue_again() {
     const auto job = known_.any(random_);
-    if (job && keeps_done(job->queue)) client_.enqueue({&*job, 1});
+    // A batch that is sealed refuses its members before their ids are looked at.
+    if (job && keeps_done(job->queue) && !job->id.starts_with(kMemberStem))
+      client_.enqueue({&*job, 1});
   }
 
   void claim() {
