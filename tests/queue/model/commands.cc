@@ -42,7 +42,7 @@ constexpr KindRow kKinds[] = {{"enqueue", 20, 26},
                               {"unhold", 3, 4},
                               {"break_lease", 3, 1},
                               {"remove", 2, 1},
-                              {"configure", 6, 3},
+                              {"configure", 6, 5},
                               {"limit_group", 4, 1},
                               {"pause", 1, 1},
                               {"resume", 2, 2},
@@ -90,7 +90,9 @@ rc::Gen<QueueConfig> configs(bool about_flows) {
                     .cap = milliseconds(15)};
     config.lapses_max = *rc::gen::inRange(1u, 4u);
     config.done_retention =
-        *rc::gen::element<Duration>(milliseconds(0), milliseconds(0), milliseconds(40), hours(2));
+        about_flows
+            ? *rc::gen::element<Duration>(milliseconds(0), milliseconds(40), hours(2))
+            : *rc::gen::element<Duration>(milliseconds(0), milliseconds(0), milliseconds(40));
     config.dead_retention =
         *rc::gen::element(Duration(milliseconds(40)), Duration::max(), Duration::max());
     config.events = *rc::gen::inRange(0, 4) != 0;

@@ -135,15 +135,17 @@ void Pair::perform_claim(const Command& command) {
   }
 }
 
-Ack Pair::pick_ack(const Command& command, std::size_t index, std::size_t children,
-                   AckRequest& real) {
-  const Held held = pick_token(index);
+JobRef Pair::job_of(const Held& held) const {
   const Job* job = model_.find_lease(held.queue, held.told);
-  const JobRef acked{held.queue, job != nullptr ? job->id : "job-0"};
+  return {held.queue, job != nullptr ? job->id : "job-0"};
+}
+
+Ack Pair::pick_ack(const Command& command, const Held& held, const JobRef& near,
+                   std::size_t children, AckRequest& real) const {
   real = {.queue = held.queue, .token = held.real};
   for (std::size_t i = 1; i <= children; ++i)
     real.children.push_back(
-        new_job(command, i, i == 2 ? JobRef{real.children[0].queue, real.children[0].id} : acked));
+        new_job(command, i, i == 2 ? JobRef{real.children[0].queue, real.children[0].id} : near));
   return {.queue = held.queue, .token = held.told, .children = real.children};
 }
 
@@ -151,16 +153,20 @@ void Pair::perform_ack(const Command& command) {
   const auto number = static_cast<std::size_t>(command.number);
   if (command.kind == Command::ack) {
     AckRequest request;
-    const Ack told = pick_ack(command, command.job, number > 2 ? number - 2 : 0, request);
+    const Held held = pick_token(command.job);
+    const Ack told = pick_ack(command, held, job_of(held), number > 2 ? number - 2 : 0, request);
     return same("ack", bench_->ack(request), [&] { return model_.ack(told); });
   }
   std::vector<AckRequest> requests(number + 1);
   std::vector<Ack> told;
   for (std::size_t i = 0; i <= number; ++i) {
-    const bool with_child = command.flag && i < 2;
+    const bool with_child = (command.flag || about_flows_) && i < 2;
     Command one = command;
     one.job = command.job + i * 3;
-    told.push_back(pick_ack(one, command.job + i, with_child ? 1 : 0, requests[i]));
+    // What it may wait for is acked by the same call, but later.
+    const JobRef next = job_of(pick_token(command.job + i + 1));
+    told.push_back(
+        pick_ack(one, pick_token(command.job + i), next, with_child ? 1 : 0, requests[i]));
   }
   const auto results = bench_->ack(requests);
   learn_ids();
@@ -200,8 +206,22 @@ void Pair::perform_edit(const Command& command) {
   same("edit", bench_->edit(request), [&] { return model_.edit(request); });
 }
 
+// Of the lanes that the verb is for, where something is to come of it.
+JobRef Pair::pick_job(const Command& command) const {
+  const JobRef any = pick_job(kQueues[command.queue], command.job);
+  const bool finished = command.kind == Command::requeue || command.kind == Command::remove;
+  const bool held = command.kind == Command::unhold;
+  std::vector<std::string> ids;
+  for (const std::string& id : model_.list(any.queue)) {
+    const Lane lane = model_.find({any.queue, id})->lane;
+    if (held ? lane == Lane::held : finished == (lane >= Lane::done)) ids.push_back(id);
+  }
+  if (!about_flows_ || command.job >= 9 || ids.empty()) return any;
+  return {any.queue, ids[command.job % ids.size()]};
+}
+
 void Pair::perform_operator_verb(const Command& command) {
-  const JobRef ref = pick_job(kQueues[command.queue], command.job);
+  const JobRef ref = pick_job(command);
   switch (command.kind) {
     case Command::cancel:
       return same("cancel", bench_->cancel(ref), [&] { return model_.cancel(ref); });
@@ -248,6 +268,7 @@ void Pair::perform_queue_verb(const Command& command) {
       const Lane lane = kLanes[command.job % 3];
       const auto limit = static_cast<std::uint64_t>(command.number + 1);
       const auto removed = bench_->purge(queue, lane, limit);
+      learn_ids();
       const auto expected = model_.purge(queue, lane, limit);
       agree("purge", status_of(removed), status_of(expected).code());
       if (removed) RC_ASSERT(*removed == *expected);

@@ -51,9 +51,12 @@ class Pair {
   NewJob new_job(const Command& command, std::size_t offset, const JobRef& near) const;
   std::vector<After> pick_after(const Command& command, const JobRef& near) const;
   JobRef pick_job(const std::string& queue, std::size_t index) const;
+  JobRef pick_job(const Command& command) const;
   std::string pick_batch(const std::string& queue, std::size_t index) const;
   Held pick_token(std::size_t index) const;
-  Ack pick_ack(const Command& command, std::size_t index, std::size_t children, AckRequest& real);
+  JobRef job_of(const Held& held) const;
+  Ack pick_ack(const Command& command, const Held& held, const JobRef& near, std::size_t children,
+               AckRequest& real) const;
   NewBatch new_batch(const Command& command) const;
 
   void perform_enqueue(const Command& command);
