@@ -140,33 +140,34 @@ JobRef Pair::job_of(const Held& held) const {
   return {held.queue, job != nullptr ? job->id : "job-0"};
 }
 
-Ack Pair::pick_ack(const Command& command, const Held& held, const JobRef& near,
-                   std::size_t children, AckRequest& real) const {
-  real = {.queue = held.queue, .token = held.real};
+AckRequest Pair::new_ack(const Command& command, const Held& held, const JobRef& near,
+                         std::size_t children) const {
+  AckRequest ack{.queue = held.queue, .token = held.real};
   for (std::size_t i = 1; i <= children; ++i)
-    real.children.push_back(
-        new_job(command, i, i == 2 ? JobRef{real.children[0].queue, real.children[0].id} : near));
-  return {.queue = held.queue, .token = held.told, .children = real.children};
+    ack.children.push_back(
+        new_job(command, i, i == 2 ? JobRef{ack.children[0].queue, ack.children[0].id} : near));
+  return ack;
 }
 
 void Pair::perform_ack(const Command& command) {
   const auto number = static_cast<std::size_t>(command.number);
   if (command.kind == Command::ack) {
-    AckRequest request;
     const Held held = pick_token(command.job);
-    const Ack told = pick_ack(command, held, job_of(held), number > 2 ? number - 2 : 0, request);
-    return same("ack", bench_->ack(request), [&] { return model_.ack(told); });
+    const AckRequest request = new_ack(command, held, job_of(held), number > 2 ? number - 2 : 0);
+    return same("ack", bench_->ack(request),
+                [&] { return model_.ack({held.queue, held.told, request.children}); });
   }
-  std::vector<AckRequest> requests(number + 1);
+  std::vector<AckRequest> requests;
   std::vector<Ack> told;
   for (std::size_t i = 0; i <= number; ++i) {
     const bool with_child = (command.flag || about_flows_) && i < 2;
     Command one = command;
     one.job = command.job + i * 3;
-    // What it may wait for is acked by the same call, but later.
+    const Held held = pick_token(command.job + i);
+    // What its child may wait for is acked by the same call, but later.
     const JobRef next = job_of(pick_token(command.job + i + 1));
-    told.push_back(
-        pick_ack(one, pick_token(command.job + i), next, with_child ? 1 : 0, requests[i]));
+    requests.push_back(new_ack(one, held, next, with_child ? 1 : 0));
+    told.push_back({held.queue, held.told, requests.back().children});
   }
   const auto results = bench_->ack(requests);
   learn_ids();

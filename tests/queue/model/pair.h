@@ -55,8 +55,8 @@ class Pair {
   std::string pick_batch(const std::string& queue, std::size_t index) const;
   Held pick_token(std::size_t index) const;
   JobRef job_of(const Held& held) const;
-  Ack pick_ack(const Command& command, const Held& held, const JobRef& near, std::size_t children,
-               AckRequest& real) const;
+  AckRequest new_ack(const Command& command, const Held& held, const JobRef& near,
+                     std::size_t children) const;
   NewBatch new_batch(const Command& command) const;
 
   void perform_enqueue(const Command& command);
