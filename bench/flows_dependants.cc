@@ -39,7 +39,7 @@ Status sweep_until_done(const WatchedShop& shop) {
 }
 
 // In stores of their own, so that every round begins with empty ones.
-Result<Round> measure_round(const FlowsPart& part, int number, std::uint64_t count) {
+Result<Round> measure_round(const Part& part, int number, std::uint64_t count) {
   SLUICE_LET(shop, WatchedShop::open(part.scratch / fmt::format("dependants-{}", number)));
   SLUICE_LET(other, WatchedShop::open(part.scratch / fmt::format("dependants-none-{}", number)));
   Round round;
@@ -68,7 +68,7 @@ Result<Round> measure_round(const FlowsPart& part, int number, std::uint64_t cou
 
 }  // namespace
 
-Status measure_dependants(const FlowsPart& part) {
+Status measure_dependants(const Part& part) {
   const std::uint64_t count = part.quick ? 10'000 : 100'000;
   std::vector<Round> rounds;
   for (int i = 0; i < (part.quick ? 2 : 3); ++i) {

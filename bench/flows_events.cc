@@ -19,7 +19,7 @@ struct Contenders {
   Shop on, off;
 };
 
-Result<Contenders> open(const FlowsPart& part) {
+Result<Contenders> open(const Part& part) {
   SLUICE_LET(on, open_shop(part.scratch / "events-on", true));
   SLUICE_LET(off, open_shop(part.scratch / "events-off", false));
   return Contenders{.on = std::move(on), .off = std::move(off)};
@@ -61,7 +61,7 @@ Result<double> bytes_each(const Shop& shop) {
 
 }  // namespace
 
-Status measure_events(const FlowsPart& part) {
+Status measure_events(const Part& part) {
   SLUICE_LET(all, open(part));
   // Also writes more events than are kept, so that trimming them is part of what is measured.
   static_assert(kBatches * kBatch * 3 > queue::kEventsMax);

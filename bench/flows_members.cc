@@ -72,7 +72,7 @@ Status drop_all(const WatchedShop& shop, Round& round, std::uint64_t count) {
 }
 
 // In stores of their own, so that every round begins with empty ones.
-Result<Round> measure_round(const FlowsPart& part, int number, std::uint64_t count) {
+Result<Round> measure_round(const Part& part, int number, std::uint64_t count) {
   SLUICE_LET(shop, WatchedShop::open(part.scratch / fmt::format("members-{}", number)));
   SLUICE_LET(other, WatchedShop::open(part.scratch / fmt::format("members-none-{}", number)));
   Round round;
@@ -90,7 +90,7 @@ Result<Round> measure_round(const FlowsPart& part, int number, std::uint64_t cou
 
 }  // namespace
 
-Status measure_members(const FlowsPart& part) {
+Status measure_members(const Part& part) {
   const std::uint64_t count = part.quick ? 10'000 : 100'000;
   std::vector<Round> rounds;
   for (int i = 0; i < (part.quick ? 2 : 3); ++i) {

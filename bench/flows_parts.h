@@ -6,30 +6,23 @@
 
 #include <string>
 
-#include "bench.h"
+#include "parts.h"
 #include "queue_load.h"
-#include "report.h"
 
 namespace sluice::bench {
 
-struct FlowsPart {
-  const ScratchDir& scratch;
-  bool quick = false;
-  Report& report;
-};
-
 /// Jobs with a unique key against jobs without.
-Status measure_unique(const FlowsPart& part);
+Status measure_unique(const Part& part);
 /// A queue that writes its events against one that does not.
-Status measure_events(const FlowsPart& part);
+Status measure_events(const Part& part);
 /// Claims beside many jobs that wait for others.
-Status measure_waiting(const FlowsPart& part);
+Status measure_waiting(const Part& part);
 /// Many jobs that wait for one, once that one is done.
-Status measure_dependants(const FlowsPart& part);
+Status measure_dependants(const Part& part);
 /// The members of one large batch against the same jobs without it.
-Status measure_members(const FlowsPart& part);
+Status measure_members(const Part& part);
 /// The firing of schedules.
-Status measure_schedules(const FlowsPart& part);
+Status measure_schedules(const Part& part);
 
 /// A store in its own directory, with the events of kQueue on or off.
 Result<Shop> open_shop(const std::string& dir, bool events);

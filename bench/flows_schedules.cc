@@ -61,7 +61,7 @@ Result<Round> measure_round(const Contenders& all) {
 
 }  // namespace
 
-Status measure_schedules(const FlowsPart& part) {
+Status measure_schedules(const Part& part) {
   ManualClock clock;
   const std::uint64_t count = queue::kBatchJobsMax;
   SLUICE_LET(many, WatchedShop::open(part.scratch / "schedules", clock));

@@ -38,7 +38,7 @@ struct Contenders {
   std::uint64_t next = 0;
 };
 
-Result<Contenders> open(const FlowsPart& part) {
+Result<Contenders> open(const Part& part) {
   SLUICE_LET(plain, Shop::open(part.scratch / "unique-none"));
   SLUICE_LET(unique, Shop::open(part.scratch / "unique"));
   SLUICE_LET(random, Shop::open(part.scratch / "unique-random"));
@@ -85,7 +85,7 @@ Result<Round> measure_round(Contenders& all) {
 
 }  // namespace
 
-Status measure_unique(const FlowsPart& part) {
+Status measure_unique(const Part& part) {
   SLUICE_LET(all, open(part));
   SLUICE_TRY(measure_round(all));  // Fills caches and grows the files.
   std::vector<Round> rounds;

@@ -78,7 +78,7 @@ Result<Round> measure_round(const Contenders& all, std::uint64_t batches) {
 
 }  // namespace
 
-Status measure_waiting(const FlowsPart& part) {
+Status measure_waiting(const Part& part) {
   const std::uint64_t many = part.quick ? 100'000 : 1'000'000;
   SLUICE_LET(none, open_ready(part.scratch / "waiting-none"));
   SLUICE_LET(one, fill_waiting(part.scratch / "waiting-one", many, 1));

@@ -23,7 +23,7 @@ constexpr const char* kRandomDir = "backlog-random-ids";
 constexpr const char* kScheduledDir = "backlog-scheduled";
 constexpr const char* kInOrderDir = "backlog-scheduled-in-order";
 
-std::uint64_t large(const QueuePart& part) {
+std::uint64_t large(const Part& part) {
   return part.quick ? 100'000 : 1'000'000;
 }
 
@@ -63,7 +63,7 @@ struct Backlogs {
   std::uint64_t next_id = 0;
 };
 
-Result<Backlogs> build(const QueuePart& part) {
+Result<Backlogs> build(const Part& part) {
   const std::uint64_t many = large(part);
   Backlogs all;
   all.next_id = many;
@@ -137,7 +137,7 @@ void drop_from_cache(const std::string& dir) {
   close(fd);
 }
 
-Status measure_open(const QueuePart& part) {
+Status measure_open(const Part& part) {
   const int count = part.quick ? 3 : 5;
   const std::string dir = part.scratch / kLargeDir;
   std::vector<double> cold;
@@ -179,7 +179,7 @@ std::int64_t anonymous_kib() {
   return 0;
 }
 
-Status measure_memory(const QueuePart& part) {
+Status measure_memory(const Part& part) {
   const int count = part.quick ? 3 : 5;
   std::vector<double> with_small;
   std::vector<double> with_large;
@@ -214,7 +214,7 @@ Status memory_process(const std::vector<std::string>& args) {
   return {};
 }
 
-Status measure_backlog(const QueuePart& part) {
+Status measure_backlog(const Part& part) {
   const int count = part.quick ? 3 : 11;
   const std::uint64_t batches = part.quick ? 8 : 16;
   {

@@ -31,7 +31,7 @@ struct Bytes {
   std::uint64_t claim_ack = 0;
 };
 
-Result<Contenders> open(const QueuePart& part) {
+Result<Contenders> open(const Part& part) {
   SLUICE_LET(shop, Shop::open(part.scratch / "batches"));
   SLUICE_LET(bare, BareStore::open(part.scratch / "batches-bare"));
   SLUICE_LET(store, kv::open_lmdb({.dir = part.scratch / "batches-store"}));
@@ -152,7 +152,7 @@ void add_rows(const std::vector<Round>& rounds, const Step& step, Report& report
 
 }  // namespace
 
-Status measure_batches(const QueuePart& part) {
+Status measure_batches(const Part& part) {
   const int count = part.quick ? 4 : 21;
   SLUICE_LET(all, open(part));
   SLUICE_TRY(measure_round(all));  // Fills caches and grows the files.

@@ -140,7 +140,7 @@ void add_row(const std::string& what, const Collisions& collisions, std::optiona
 
 }  // namespace
 
-Status measure_conflicts(const QueuePart& part) {
+Status measure_conflicts(const Part& part) {
   const std::uint64_t scale = part.quick ? 1 : 4;
   SLUICE_LET(
       sharded,

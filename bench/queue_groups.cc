@@ -48,7 +48,7 @@ Status lease_and_leave(queue::Queues& queues, const MakeJob& make) {
 
 // Every group has as many jobs leased as its limit allows, and one more ready that comes before
 // those of the free groups.
-Result<Shop> open_full_groups(const QueuePart& part) {
+Result<Shop> open_full_groups(const Part& part) {
   SLUICE_LET(shop, Shop::open(part.scratch / "groups-full"));
   SLUICE_TRY(shop.queues->configure(kQueue, {.group_max = 1}));
   for (std::uint64_t i = 0; i < kFree; ++i)
@@ -61,7 +61,7 @@ Result<Shop> open_full_groups(const QueuePart& part) {
   return std::move(shop);
 }
 
-Result<Shop> open_no_groups(const QueuePart& part) {
+Result<Shop> open_no_groups(const Part& part) {
   SLUICE_LET(shop, Shop::open(part.scratch / "groups-none"));
   SLUICE_TRY(lease_and_leave(*shop.queues, [](std::uint64_t) { return plain_job(); }));
   return std::move(shop);
@@ -69,7 +69,7 @@ Result<Shop> open_no_groups(const QueuePart& part) {
 
 }  // namespace
 
-Status measure_groups_at_limit(const QueuePart& part) {
+Status measure_groups_at_limit(const Part& part) {
   const int count = part.quick ? 3 : 15;
   const std::uint64_t batches = part.quick ? 16 : 24;
   SLUICE_LET(full, open_full_groups(part));
@@ -156,7 +156,7 @@ class Flow {
   std::deque<std::vector<queue::Lease>> out_;
 };
 
-Status measure_flow(const QueuePart& part, std::size_t out, std::optional<Bar> bar) {
+Status measure_flow(const Part& part, std::size_t out, std::optional<Bar> bar) {
   const int count = part.quick ? 3 : 15;
   const std::size_t batches = part.quick ? 12 : 24;
   SLUICE_LET(limited, Flow::open(part.scratch / fmt::format("groups-limited-{}", out), 2, out));
@@ -191,7 +191,7 @@ Status measure_flow(const QueuePart& part, std::size_t out, std::optional<Bar> b
 
 }  // namespace
 
-Status measure_limited_groups(const QueuePart& part) {
+Status measure_limited_groups(const Part& part) {
   SLUICE_TRY(measure_flow(part, 4, Bar{"limited_groups", Bar::Kind::at_least, 0.9}));
   return measure_flow(part, 16, {});
 }

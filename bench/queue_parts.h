@@ -7,28 +7,21 @@
 #include <string>
 #include <vector>
 
-#include "bench.h"
-#include "report.h"
+#include "parts.h"
 
 namespace sluice::bench {
 
-struct QueuePart {
-  const ScratchDir& scratch;
-  bool quick = false;
-  Report& report;
-};
-
 /// Batches of 256 against a loop on LMDB that writes the same bytes.
-Status measure_batches(const QueuePart& part);
+Status measure_batches(const Part& part);
 /// 64 threads that each do one thing at a time, against one.
-Status measure_threads(const QueuePart& part);
+Status measure_threads(const Part& part);
 /// Groups at their limit, and limits that groups run into.
-Status measure_groups_at_limit(const QueuePart& part);
-Status measure_limited_groups(const QueuePart& part);
+Status measure_groups_at_limit(const Part& part);
+Status measure_limited_groups(const Part& part);
 /// Many jobs: ready, with random ids, scheduled; opening, counting, memory.
-Status measure_backlog(const QueuePart& part);
+Status measure_backlog(const Part& part);
 /// Claimers in several processes, on an engine where they can collide.
-Status measure_conflicts(const QueuePart& part);
+Status measure_conflicts(const Part& part);
 
 /// The other process of measure_backlog(), the program's hidden command.
 inline constexpr const char* kMemoryCommand = "child-memory";

@@ -64,7 +64,7 @@ Result<Lives> live_flat_out(Shop& shop, unsigned threads, Duration duration) {
 
 }  // namespace
 
-Status measure_threads(const QueuePart& part) {
+Status measure_threads(const Part& part) {
   const int count = part.quick ? 3 : 7;
   const Duration duration = std::chrono::milliseconds(part.quick ? 700 : 2000);
   SLUICE_LET(many, Shop::open(part.scratch / "threads"));
