@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "kv/keys.h"
 
-#include <sluice/kv.h>
+#include <algorithm>
 
 #include "base/check.h"
 #include "codec/tuple.h"
@@ -47,13 +47,19 @@ bool is_user_key(std::string_view key) {
   return !key.empty() && key.front() != kReservedFirst && key.front() != kReservedLast;
 }
 
+void append(std::string& bytes, const Mark& mark) {
+  const std::size_t at = bytes.size();
+  bytes.resize(at + kMarkBytes);
+  char* to = bytes.data() + at;
+  *to++ = static_cast<char>(mark.epoch >> 8);
+  *to++ = static_cast<char>(mark.epoch);
+  to = std::copy(mark.stamp.bytes.begin(), mark.stamp.bytes.end(), to);
+  for (int shift = 24; shift >= 0; shift -= 8) *to++ = static_cast<char>(mark.ordinal >> shift);
+}
+
 std::string Mark::encode() const {
   std::string bytes;
-  bytes.reserve(kMarkBytes);
-  bytes.push_back(static_cast<char>(epoch >> 8));
-  bytes.push_back(static_cast<char>(epoch));
-  for (const std::uint8_t byte : stamp.bytes) bytes.push_back(static_cast<char>(byte));
-  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<char>(ordinal >> shift));
+  append(bytes, *this);
   return bytes;
 }
 

@@ -2,6 +2,8 @@
 // Arithmetic on ordered byte keys.
 #pragma once
 
+#include <sluice/kv.h>
+
 #include <string>
 #include <string_view>
 
@@ -19,6 +21,9 @@ std::string after_prefix(std::string_view prefix);
 
 /// Whether the first byte leaves the key to the users of the store.
 bool is_user_key(std::string_view key);
+
+/// Adds the bytes of the mark.
+void append(std::string& bytes, const Mark& mark);
 
 /// A key for messages: printable bytes as they are, others as \xNN, at most 64 of them.
 std::string printable(std::string_view key);

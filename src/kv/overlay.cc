@@ -127,7 +127,7 @@ const Overlay::Write* Overlay::find(std::string_view key) const {
 }
 
 Status Overlay::apply_write(Sink& sink, const Commit& commit, std::string_view key,
-                            const Write& write) const {
+                            const Write& write, std::string& buffer) {
   switch (write.kind) {
     case Kind::put:
       return sink.put(key, write.value);
@@ -138,16 +138,21 @@ Status Overlay::apply_write(Sink& sink, const Commit& commit, std::string_view k
     case Kind::stamped_value:
       break;
   }
-  return sink.put(key, std::string(write.value) + commit.mark(write.ordinal).encode());
+  buffer = write.value;
+  append(buffer, commit.mark(write.ordinal));
+  return sink.put(key, buffer);
 }
 
 Status Overlay::apply(Sink& sink, const Commit& commit) const {
   for (const auto& [begin, end] : erased_) SLUICE_TRY(sink.erase_range(begin, end));
-  for (const auto& [key, write] : writes_) SLUICE_TRY(apply_write(sink, commit, key, write));
-  std::string key;
+  std::string buffer;
+  for (const auto& [key, write] : writes_)
+    SLUICE_TRY(apply_write(sink, commit, key, write, buffer));
   for (const StampedKey& stamped : stamped_keys_) {
-    key.assign(stamped.prefix).append(commit.mark(stamped.ordinal).encode()).append(stamped.suffix);
-    SLUICE_TRY(sink.put(key, stamped.value));
+    buffer = stamped.prefix;
+    append(buffer, commit.mark(stamped.ordinal));
+    buffer += stamped.suffix;
+    SLUICE_TRY(sink.put(buffer, stamped.value));
   }
   return {};
 }

@@ -9,7 +9,9 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <memory>
 #include <memory_resource>
+#include <string>
 #include <string_view>
 
 #include "kv/intervals.h"
@@ -40,7 +42,12 @@ class Overlay {
   };
   using Writes = std::pmr::map<std::string_view, Write>;
 
-  Overlay() { hints_.fill(writes_.end()); }  // first_block_ stays uninitialised.
+  /// What fits into the first block is written without asking for memory.
+  explicit Overlay(std::size_t first_block_bytes = 8192)
+      : first_block_(std::make_unique_for_overwrite<std::byte[]>(first_block_bytes)),
+        arena_(first_block_.get(), first_block_bytes) {
+    hints_.fill(writes_.end());
+  }
   Overlay(const Overlay&) = delete;
   Overlay& operator=(const Overlay&) = delete;
 
@@ -91,12 +98,12 @@ class Overlay {
   std::string_view keep(std::string_view bytes);
   static std::size_t hint_of(std::string_view key);
   Write& write_to(std::string_view key);
-  Status apply_write(Sink& sink, const Commit& commit, std::string_view key,
-                     const Write& write) const;
+  static Status apply_write(Sink& sink, const Commit& commit, std::string_view key,
+                            const Write& write, std::string& buffer);
 
   // Every container gives up all of its memory in clear(); a vector would keep its buffer.
-  std::array<std::byte, 8192> first_block_;
-  std::pmr::monotonic_buffer_resource arena_{first_block_.data(), first_block_.size()};
+  std::unique_ptr<std::byte[]> first_block_;
+  std::pmr::monotonic_buffer_resource arena_;
   Writes writes_{&arena_};
   // Where keys of each kind were last written: the next one often belongs right behind it.
   static constexpr std::size_t kHints = 32;

@@ -16,6 +16,8 @@ namespace sluice::kv {
 /// keys: were it the last, no insertion would be an append for LMDB, which leaves its pages full
 /// only when keys are appended.
 inline constexpr std::string_view kHeaderKey{"\0sluice", 7};
+/// LMDB's own database: commit number -> list of freed pages.
+inline constexpr MDB_dbi kFreeList = 0;
 /// Where the keys of users begin.
 inline constexpr std::string_view kFirstUserKey = "\x01";
 

@@ -9,6 +9,7 @@
 
 #include "base/mutant.h"
 #include "kv/engine.h"
+#include "kv/lmdb/free_runs.h"
 #include "kv/lmdb/lmdb_view.h"
 
 namespace sluice::kv {
@@ -166,6 +167,7 @@ Status LmdbStore::begin(Batch& batch) {
   SLUICE_LET(epoch, environment_->epoch(raw));
   batch.epoch = epoch;
   batch.space.emplace(*environment_, raw, reserve_bytes_);
+  SLUICE_TRY(gather_free_pages(*environment_, raw, reserve_bytes_));
   SLUICE_LET(sink, LmdbSink::open(raw, environment_->dbi()));
   batch.sink.emplace(std::move(sink));
   return {};
@@ -175,8 +177,11 @@ Status LmdbStore::begin(Batch& batch) {
 // result set. A failure to apply is returned: it leaves the whole transaction to be aborted.
 Status LmdbStore::run_into(Batch& batch, Request& request) {
   overlay_.clear();
-  LmdbView view(batch.txn.get(), environment_->dbi());
-  Status status = Engine::run_body(*request.body, view, overlay_, *options_.clock);
+  Status status;
+  {
+    LmdbView view(batch.txn.get(), environment_->dbi());
+    status = Engine::run_body(*request.body, view, overlay_, *options_.clock);
+  }
   if (status.ok()) status = make_room(batch, request.options.write_class);
   if (!status.ok() && !mutant("kv.no_rollback")) {
     request.result = Failure{std::move(status)};
@@ -308,8 +313,11 @@ Result<TxnPtr> LmdbStore::begin_read() const {
 Status LmdbStore::do_read(const ReadBody& body, const ReadOptions& options) {
   SLUICE_TRY(poisoned());
   SLUICE_LET(txn, begin_read());
-  LmdbView view(txn.get(), environment_->dbi());
-  Status status = Engine::run_read(body, view, options, *options_.clock);
+  Status status;
+  {
+    LmdbView view(txn.get(), environment_->dbi());
+    status = Engine::run_read(body, view, options, *options_.clock);
+  }
   mdb_txn_reset(txn.get());
   const MutexLock lock(mutex_);
   idle_readers_.push_back(std::move(txn));

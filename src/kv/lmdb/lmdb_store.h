@@ -69,6 +69,9 @@ class LmdbStore final : public Store {
   void clear_stale_readers_now_and_then();
   Result<TxnPtr> begin_read() const;
 
+  // A batch of some hundred jobs.
+  static constexpr std::size_t kOverlayBytes = std::size_t{512} * 1024;
+
   const LmdbOptions options_;
   const std::unique_ptr<Environment> environment_;
   const std::unique_ptr<SharedFile> shared_;
@@ -81,7 +84,7 @@ class LmdbStore final : public Store {
   mutable std::vector<TxnPtr> idle_readers_ SLUICE_GUARDED_BY(mutex_);
 
   // Only the leader of a batch touches these.
-  Overlay overlay_;
+  Overlay overlay_{kOverlayBytes};
   MonoTime readers_checked_;
 
   std::atomic<std::uint64_t> commits_{0};

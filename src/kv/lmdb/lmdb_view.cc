@@ -30,11 +30,21 @@ int seek_before(MDB_cursor* cursor, std::string_view at, MDB_val* key, MDB_val* 
 }  // namespace
 
 Result<bool> LmdbView::get(std::string_view key, Isolation, const ValueVisitor& visitor) {
+  if (!cursor_) {
+    SLUICE_LET(cursor, open_cursor(txn_, dbi_));
+    cursor_ = std::move(cursor);
+  }
+  if (gap_begin_ < key && key < gap_end_) return false;
   MDB_val k = to_val(key);
   MDB_val v{};
-  const int rc = mdb_get(txn_, dbi_, &k, &v);
+  const int rc = mdb_cursor_get(cursor_.get(), &k, &v, MDB_SET_RANGE);
   if (rc == MDB_NOTFOUND) return false;
   if (rc != 0) return Failure{lmdb_status(rc, "get")};
+  if (to_view(k) != key) {
+    gap_begin_ = key;
+    gap_end_ = to_view(k);
+    return false;
+  }
   visitor(to_view(v));
   return true;
 }

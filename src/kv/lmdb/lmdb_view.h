@@ -5,6 +5,8 @@
 #include <lmdb.h>
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "kv/overlay.h"
@@ -17,7 +19,8 @@ struct CursorClose {
 };
 using CursorPtr = std::unique_ptr<MDB_cursor, CursorClose>;
 
-/// Needs no record of what was read: LMDB has one writer at a time.
+/// Needs no record of what was read: LMDB has one writer at a time. Serves one body, and must be
+/// gone before the transaction is written to or ends.
 class LmdbView final : public View {
  public:
   LmdbView(MDB_txn* txn, MDB_dbi dbi) : txn_(txn), dbi_(dbi) {}
@@ -28,6 +31,13 @@ class LmdbView final : public View {
  private:
   MDB_txn* txn_;
   MDB_dbi dbi_;
+  // One cursor for all keys that are asked for: it finds one near the last without a walk from the
+  // root.
+  CursorPtr cursor_;
+  // Nothing lies between these two, if the second is not empty: whoever looks up new keys in their
+  // order asks LMDB once. The second points into the map.
+  std::string gap_begin_;
+  std::string_view gap_end_;
 };
 
 /// Applies one overlay after another to the same transaction. A failure leaves part of an overlay

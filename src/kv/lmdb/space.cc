@@ -11,8 +11,6 @@
 namespace sluice::kv {
 namespace {
 
-constexpr MDB_dbi kFreeDbi = 0;  // LMDB's own database: commit number -> list of freed pages.
-
 // LMDB tells about its readers only as lines of text: "pid thread txnid", or "-" for no txnid.
 int note_reader(const char* line, void* context) {
   auto& readers = *static_cast<Readers*>(context);
@@ -27,7 +25,7 @@ int note_reader(const char* line, void* context) {
 
 Result<std::uint64_t> free_pages_before(MDB_txn* txn, std::uint64_t before) {
   MDB_cursor* cursor = nullptr;
-  SLUICE_TRY(lmdb_status(mdb_cursor_open(txn, kFreeDbi, &cursor), "free list"));
+  SLUICE_TRY(lmdb_status(mdb_cursor_open(txn, kFreeList, &cursor), "free list"));
   MDB_val key{};
   MDB_val value{};
   std::uint64_t pages = 0;
