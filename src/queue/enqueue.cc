@@ -86,7 +86,7 @@ Status accept_rest(Steps& steps, const NewJob& job, const AcceptOptions& options
 /// The transaction knows nothing of the job any more.
 void forget(Steps& steps, const NewJobState& made) {
   steps.forget_new_id(*made.queue, made.record.id);
-  if (made.record.unique) made.queue->new_keys.erase(made.record.unique->key);
+  made.queue->new_keys.erase(made.unique_at);
   if (made.replaces) made.queue->replaced.erase(*made.replaces);
 }
 

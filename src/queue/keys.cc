@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "base/check.h"
 #include "queue/names.h"
 
 namespace sluice::queue {
@@ -32,6 +35,12 @@ std::string queue_name_key(std::string_view name) {
 
 std::string worker_key(std::string_view name) {
   return begin_space(Space::worker).string(name).take();
+}
+
+Keys::Keys(const Bytes16& queue) : head_{} {
+  const std::string head = begin_space(Space::queue).mark(queue.view()).take();
+  SLUICE_CHECK(head.size() == head_.size());
+  std::copy(head.begin(), head.end(), head_.begin());
 }
 
 kv::Range range_under(const std::string& prefix) {

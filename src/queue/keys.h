@@ -5,6 +5,8 @@
 #include <sluice/job.h>
 #include <sluice/kv.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -87,7 +89,7 @@ Result<codec::TupleReader> read_key(std::string_view key, Space space);
 /// The keys of one queue.
 class Keys {
  public:
-  explicit Keys(const Bytes16& queue) : queue_(queue) {}
+  explicit Keys(const Bytes16& queue);
 
   std::string queue() const { return begin(Space::queue).take(); }
   std::string count(Lane lane) const { return begin(Space::count).number(number(lane)).take(); }
@@ -241,16 +243,19 @@ class Keys {
 
  private:
   codec::TupleWriter begin(Space space) const {
-    codec::TupleWriter writer({&kKeyPrefix, 1});
-    writer.number(static_cast<std::uint8_t>(space)).mark(queue_.view());
-    return writer;
+    Head head = head_;
+    head[kSpaceAt] = static_cast<char>(space);
+    return codec::TupleWriter({head.data(), head.size()});
   }
   template <class Enum>
   static std::uint8_t number(Enum value) {
     return static_cast<std::uint8_t>(value);
   }
 
-  Bytes16 queue_;
+  /// The first byte, a space's number and the queue: what every key begins with, encoded once.
+  static constexpr std::size_t kSpaceAt = 2;
+  using Head = std::array<char, kSpaceAt + 1 + 1 + Bytes16::kSize>;
+  Head head_;
 };
 
 /// What the value of an offer or a group job names: a job (perhaps the one of its place) or a

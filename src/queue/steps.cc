@@ -186,13 +186,16 @@ std::uint32_t Steps::ordinal_of(const QueueState& queue, std::string_view id) co
 }
 
 void Steps::set_ordinal(const NewJobState& job, std::uint32_t ordinal) {
+  if (new_ids_.empty()) return;
   const auto known = new_ids_.find({job.queue->hash, job.record.id});
   if (known != new_ids_.end()) known->second.ordinal = ordinal;
 }
 
 void Steps::place_later(NewJobState job) {
-  const auto known = new_ids_.find({job.queue->hash, job.record.id});
-  if (known != new_ids_.end()) known->second.placement = placements_.size();
+  if (!new_ids_.empty()) {
+    const auto known = new_ids_.find({job.queue->hash, job.record.id});
+    if (known != new_ids_.end()) known->second.placement = placements_.size();
+  }
   placements_.emplace_back(std::move(job));
 }
 

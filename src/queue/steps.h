@@ -15,13 +15,13 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "queue/bytes16.h"
 #include "queue/keys.h"
+#include "queue/new_keys.h"
 #include "queue/records.h"
 #include "queue/shared.h"
 
@@ -98,7 +98,7 @@ struct QueueState {
   std::map<std::string, GroupState*, std::less<>> groups_by_name = {};  ///< Saves hashing again.
   std::map<std::string, BatchState, std::less<>> batches = {};
   std::vector<std::pair<std::string, Lane>> ended_members = {};  ///< Batch, and how.
-  std::unordered_map<std::string, std::string> new_keys = {};    ///< Unique keys of new jobs.
+  NewKeys new_keys = {};
   std::set<Bytes16> replaced = {};  ///< Jobs whose unique keys new ones have taken.
   std::map<std::uint32_t, ShardEvents> events = {};
 
@@ -134,8 +134,9 @@ struct NewJobState {
   std::string payload = {};
   std::vector<Tie> ties = {};
   std::optional<Bytes16> replaces = {};  ///< The job that has to give up its unique key.
-  Millis key_ran_out = 0;                ///< When the window of its key's last holder did, if so.
-  std::string kept_id = {};              ///< Not empty: this job is there already, and enough.
+  std::string_view unique_at = {};  ///< Its unique key as it is stored, if it is in `new_keys`.
+  Millis key_ran_out = 0;           ///< When the window of its key's last holder did, if so.
+  std::string kept_id = {};         ///< Not empty: this job is there already, and enough.
 };
 
 /// How a job ended, for those that wait for it. The numbers are stored.

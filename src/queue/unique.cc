@@ -15,14 +15,18 @@ std::string encode_holder(std::string_view id, Millis until) {
   return encode(NoteRecord{.id = std::string(id), .number = until});
 }
 
-/// What is stored under the key.
-Result<std::optional<KeyHolder>> read_holder(Steps& steps, const QueueState& queue,
-                                             std::string_view key) {
+/// What is stored under the key, which is at `at`.
+Result<std::optional<KeyHolder>> read_holder(Steps& steps, std::string_view at) {
   std::optional<KeyHolder> holder;
-  SLUICE_LET(value, steps.txn().get(queue.keys.unique(key)));
-  if (!value) return holder;
-  SLUICE_LET(decoded, decode_key_holder(*value));
-  holder = std::move(decoded);
+  Status problem;
+  SLUICE_TRY(steps.txn().visit(at, [&](std::string_view value) {
+    auto decoded = decode_key_holder(value);
+    if (decoded)
+      holder = std::move(*decoded);
+    else
+      problem = decoded.error();
+  }));
+  SLUICE_TRY(problem);
   return holder;
 }
 
@@ -106,12 +110,15 @@ Result<KeyHolder> decode_key_holder(std::string_view value) {
 Status accept_unique(Steps& steps, NewJobState& made, const Unique& unique,
                      const JobState* finishing) {
   QueueState& queue = *made.queue;
-  if (const auto own = queue.new_keys.find(unique.key); own != queue.new_keys.end()) {
-    if (unique.policy != UniquePolicy::keep) return taken(queue, unique.key, own->second);
-    made.kept_id = own->second;
+  const std::string at = queue.keys.unique(unique.key);
+  if (const auto own = queue.new_keys.add(at, made.record.id); own.added) {
+    made.unique_at = own.key;
+  } else {
+    if (unique.policy != UniquePolicy::keep) return taken(queue, unique.key, own.holder);
+    made.kept_id = own.holder;
     return {};
   }
-  SLUICE_LET(holder, read_holder(steps, queue, unique.key));
+  SLUICE_LET(holder, read_holder(steps, at));
   const bool run_out = holder && has_run_out(*holder, steps.now());
   if (run_out) made.key_ran_out = holder->until;
   const bool given_back = holder && finishing != nullptr && finishing->queue == &queue &&
@@ -120,7 +127,6 @@ Status accept_unique(Steps& steps, NewJobState& made, const Unique& unique,
   if (holder && !run_out && !given_back && !mutant("queue.unique_not_checked"))
     SLUICE_TRY(settle_with(steps, made, unique, *holder));
   if (!made.kept_id.empty()) return {};
-  queue.new_keys.emplace(unique.key, made.record.id);
   UniqueRecord& record = made.record.unique.emplace();
   record.key = unique.key;
   for (const Lane lane : unique.lanes) record.lanes |= lane_bit(lane);
@@ -144,14 +150,13 @@ Status replace_holder(Steps& steps, const NewJobState& made) {
 void put_new_key(Steps& steps, NewJobState& job, std::uint32_t ordinal) {
   if (!job.record.unique) return;
   UniqueRecord& unique = *job.record.unique;
-  const Keys& keys = job.queue->keys;
   if (job.key_ran_out > 0) forget_window(steps, *job.queue, unique.key, job.key_ran_out);
   unique.held = (unique.lanes & lane_bit(job.lane)) != 0;
   if (unique.held)
-    steps.txn().put_stamped_value(keys.unique(unique.key),
-                                  encode_holder(job.record.id, unique.until), ordinal);
+    steps.txn().put_stamped_value(job.unique_at, encode_holder(job.record.id, unique.until),
+                                  ordinal);
   else
-    give_back(steps, keys, job.record.id, unique);
+    give_back(steps, job.queue->keys, job.record.id, unique);
 }
 
 Status move_unique(Steps& steps, JobState& job, std::optional<Lane> to) {
@@ -164,14 +169,15 @@ Status move_unique(Steps& steps, JobState& job, std::optional<Lane> to) {
     give_back(steps, job.queue->keys, job.record.id, unique);
     return {};
   }
-  if (job.queue->new_keys.contains(unique.key)) return {};
-  SLUICE_LET(holder, read_holder(steps, *job.queue, unique.key));
+  const std::string at = job.queue->keys.unique(unique.key);
+  if (!job.queue->new_keys.holder(at).empty()) return {};
+  SLUICE_LET(holder, read_holder(steps, at));
   if (!may_take(holder, job, steps.now())) return {};
   if (holder) forget_window(steps, *job.queue, unique.key, holder->until);
   unique.held = true;
   std::string value = encode_holder(job.record.id, unique.until);
   value += job.number.view();
-  steps.txn().put(job.queue->keys.unique(unique.key), value);
+  steps.txn().put(at, value);
   return {};
 }
 
@@ -179,20 +185,20 @@ Status check_key_free(Steps& steps, const JobState& job) {
   if (!job.record.unique) return {};
   const UniqueRecord& unique = *job.record.unique;
   if (unique.held || (unique.lanes & lane_bit(Lane::ready)) == 0) return {};
-  const auto own = job.queue->new_keys.find(unique.key);
-  if (own != job.queue->new_keys.end()) return taken(*job.queue, unique.key, own->second);
-  SLUICE_LET(holder, read_holder(steps, *job.queue, unique.key));
+  const std::string at = job.queue->keys.unique(unique.key);
+  const std::string_view own = job.queue->new_keys.holder(at);
+  if (!own.empty()) return taken(*job.queue, unique.key, own);
+  SLUICE_LET(holder, read_holder(steps, at));
   if (may_take(holder, job, steps.now())) return {};
   SLUICE_LET(id, id_of(steps, *job.queue, *holder));
   return taken(*job.queue, unique.key, id);
 }
 
 Status free_key(Steps& steps, QueueState& queue, std::string_view key, Millis at) {
-  SLUICE_LET(value, steps.txn().get(queue.keys.unique(key)));
-  if (!value) return {};
-  SLUICE_LET(holder, decode_key_holder(*value));
+  const std::string stored = queue.keys.unique(key);
+  SLUICE_LET(holder, read_holder(steps, stored));
   // Meanwhile another job may have taken it, or the same one again.
-  if (holder.job.zero() && holder.until <= at) steps.txn().erase(queue.keys.unique(key));
+  if (holder && has_run_out(*holder, at)) steps.txn().erase(stored);
   return {};
 }
 
