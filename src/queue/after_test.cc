@@ -15,16 +15,11 @@ namespace sluice::queue {
 namespace {
 
 using namespace std::chrono_literals;
-using Ids = std::vector<std::string>;
 
 class AfterTest : public OnEngines {};
 INSTANTIATE_ON_ENGINES(AfterTest);
 
 constexpr AfterPolicy kPolicies[] = {AfterPolicy::success, AfterPolicy::end, AfterPolicy::cancel};
-
-Code code_of(const Result<std::string>& result) {
-  return status_of(result).code();
-}
 
 /// "name-0" to the number before `count`.
 Ids numbered(const std::string& name, std::size_t count) {

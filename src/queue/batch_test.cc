@@ -9,23 +9,17 @@
 #include <vector>
 
 #include "queue/keys.h"
-#include "queue/names.h"
 #include "queue/testing.h"
 
 namespace sluice::queue {
 namespace {
 
 using namespace std::chrono_literals;
-using Ids = std::vector<std::string>;
 
 class BatchTest : public OnEngines {};
 INSTANTIATE_ON_ENGINES(BatchTest);
 
 const BatchRef kBatch{"q", "b"};
-
-Code code_of(const Result<std::string>& result) {
-  return status_of(result).code();
-}
 
 /// The batch "b" of queue "q", with a callback for success and one for the end, in queue "cb".
 void open_b(const Bench& bench) {
@@ -58,16 +52,6 @@ Ids called_back(const Bench& bench) {
   for (const char* id : {"success", "end"})
     if (lane_of(bench, {"cb", id}) == "ready") ids.push_back(id);
   return ids;
-}
-
-std::size_t stored(const Bench& bench, const std::string& queue, Space space) {
-  std::size_t count = 0;
-  must(bench.store().read([&](kv::Reader& reader) -> Status {
-    SLUICE_LET(entries, reader.scan(Keys(hash_of(queue)).all(space)));
-    count = entries.size();
-    return {};
-  }));
-  return count;
 }
 
 // ---------------------------------------------------------------------------------------- its life

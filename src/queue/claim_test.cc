@@ -11,8 +11,6 @@ using namespace std::chrono_literals;
 class ClaimTest : public OnEngines {};
 INSTANTIATE_ON_ENGINES(ClaimTest);
 
-using Ids = std::vector<std::string>;
-
 TEST_P(ClaimTest, takes_the_lowest_priority_first_then_the_oldest) {
   const Bench bench = open();
   for (const auto& [id, priority] : std::initializer_list<std::pair<const char*, int>>{

@@ -11,8 +11,6 @@ using namespace std::chrono_literals;
 class EditTest : public OnEngines {};
 INSTANTIATE_ON_ENGINES(EditTest);
 
-using Ids = std::vector<std::string>;
-
 TEST_P(EditTest, a_new_priority_moves_the_job_to_its_end) {
   const Bench bench = open();
   for (const char* group : {"", "g"}) {

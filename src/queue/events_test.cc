@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "queue/keys.h"
-#include "queue/names.h"
 #include "queue/testing.h"
 
 namespace sluice::queue {
@@ -47,13 +46,7 @@ std::vector<Event> read_all(const Bench& bench, std::string after = {}, std::siz
 }
 
 std::size_t stored_events(const Bench& bench) {
-  std::size_t count = 0;
-  must(bench.store().read([&](kv::Reader& reader) -> Status {
-    SLUICE_LET(entries, reader.scan(Keys(hash_of("q")).all(Space::event)));
-    count = entries.size();
-    return {};
-  }));
-  return count;
+  return stored(bench, "q", Space::event);
 }
 
 // -------------------------------------------------------------------------------- what is in there

@@ -14,8 +14,6 @@ using namespace std::chrono_literals;
 class GroupTest : public OnEngines {};
 INSTANTIATE_ON_ENGINES(GroupTest);
 
-using Ids = std::vector<std::string>;
-
 void enqueue_ids(const Bench& bench, const std::string& group, const Ids& ids) {
   for (const auto& id : ids) must(bench->enqueue({.queue = "q", .id = id, .group = group}));
 }

@@ -13,8 +13,6 @@ using namespace std::chrono_literals;
 class LookTest : public OnEngines {};
 INSTANTIATE_ON_ENGINES(LookTest);
 
-using Ids = std::vector<std::string>;
-
 Ids ids_of(const std::vector<Job>& jobs) {
   Ids ids;
   for (const Job& job : jobs) ids.push_back(job.id);

@@ -11,8 +11,6 @@ using namespace std::chrono_literals;
 class MaintainTest : public OnEngines {};
 INSTANTIATE_ON_ENGINES(MaintainTest);
 
-using Ids = std::vector<std::string>;
-
 TEST_P(MaintainTest, a_lapsed_job_is_back_at_its_old_place_at_its_deadline) {
   const Bench bench = open();
   for (const char* id : {"a", "b"}) must(bench->enqueue({.queue = "q", .id = id}));

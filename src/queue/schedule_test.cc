@@ -13,7 +13,6 @@ namespace sluice::queue {
 namespace {
 
 using namespace std::chrono_literals;
-using Ids = std::vector<std::string>;
 
 class ScheduleTest : public OnEngines {};
 INSTANTIATE_ON_ENGINES(ScheduleTest);

@@ -7,13 +7,17 @@
 #include <sluice/queue.h>
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "kv/conformance/engines.h"
+#include "queue/keys.h"
+#include "queue/names.h"
 
 namespace sluice::queue {
 
@@ -84,6 +88,21 @@ T must(Result<T> result) {
   return result ? std::move(*result) : T{};
 }
 
+inline Code code_of(const Result<std::string>& result) {
+  return status_of(result).code();
+}
+
+/// How many entries of the space the queue has.
+inline std::size_t stored(const Bench& bench, const std::string& queue, Space space) {
+  std::size_t count = 0;
+  must(bench.store().read([&](kv::Reader& reader) -> Status {
+    SLUICE_LET(entries, reader.scan(Keys(hash_of(queue)).all(space)));
+    count = entries.size();
+    return {};
+  }));
+  return count;
+}
+
 /// Claims one job of the queue, which must be there.
 inline Lease must_claim(const Bench& bench, const std::string& queue,
                         std::optional<Duration> lease = {}) {
@@ -92,9 +111,11 @@ inline Lease must_claim(const Bench& bench, const std::string& queue,
   return leases.empty() ? Lease{} : std::move(leases.front());
 }
 
+using Ids = std::vector<std::string>;
+
 /// The ids that claims get, one by one, until there is nothing more to claim.
-inline std::vector<std::string> claim_all(const Bench& bench, const std::string& queue) {
-  std::vector<std::string> ids;
+inline Ids claim_all(const Bench& bench, const std::string& queue) {
+  Ids ids;
   for (;;) {
     const auto leases = must(bench->claim({.queues = {queue}}));
     if (leases.empty()) return ids;

@@ -11,14 +11,12 @@
 #include <vector>
 
 #include "queue/keys.h"
-#include "queue/names.h"
 #include "queue/testing.h"
 
 namespace sluice::queue {
 namespace {
 
 using namespace std::chrono_literals;
-using Ids = std::vector<std::string>;
 
 class UniqueTest : public OnEngines {};
 INSTANTIATE_ON_ENGINES(UniqueTest);
@@ -35,10 +33,6 @@ NewJob keyed(const std::string& id, UniquePolicy policy = UniquePolicy::reject,
   return {.queue = "q", .id = id, .unique = Unique{.key = "k", .lanes = lanes, .policy = policy}};
 }
 
-Code code_of(const Result<std::string>& result) {
-  return status_of(result).code();
-}
-
 /// The key that the job holds; "-" if there is no such job.
 std::string key_of(const Bench& bench, const std::string& id) {
   const auto job = bench->get({"q", id});
@@ -46,13 +40,7 @@ std::string key_of(const Bench& bench, const std::string& id) {
 }
 
 std::size_t stored_keys(const Bench& bench) {
-  std::size_t count = 0;
-  must(bench.store().read([&](kv::Reader& reader) -> Status {
-    SLUICE_LET(entries, reader.scan(Keys(hash_of("q")).all(Space::unique)));
-    count = entries.size();
-    return {};
-  }));
-  return count;
+  return stored(bench, "q", Space::unique);
 }
 
 /// Enqueues `job` and takes it to the lane.
