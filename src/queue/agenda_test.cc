@@ -73,7 +73,7 @@ void arrange_forget(const Bench& bench) {
   must(bench->seal_batch({"q", "b"}));
 }
 
-/// All but `check`, which takes two at once: that is in batch_test.cc.
+/// All but `check`, which takes two at once: that is in batch_race_test.cc.
 std::vector<Case> cases() {
   return {
       {"fire", Errand::fire, 100s,
