@@ -71,7 +71,7 @@ MUTANTS = {
     "queue.release_counts": (
         "queue_test", "*ReleaseTest.puts_the_job_back_where_it_was_and_takes_the_attempt_back*"),
     "queue.release_forgotten": (
-        "queue_test", "*AfterTest.many_dependants_are_let_go_over_several_transactions_by_sweeps*"),
+        "queue_test", "*AfterManyTest.many_dependants_are_let_go_over_several_transactions_by_sweeps*"),
     "queue.release_to_the_end": (
         "queue_test", "*ReleaseTest.puts_the_job_back_where_it_was_and_takes_the_attempt_back*"),
     "queue.replace_keeps_both": (
@@ -85,7 +85,7 @@ MUTANTS = {
     "queue.unique_left": ("queue_test", "*UniqueTest.every_end_gives_the_key_back_at_once*"),
     "queue.unique_not_checked": (
         "queue_test", "*UniqueTest.each_policy_meets_a_holder_in_each_lane*"),
-    "queue.waits_left": ("queue_test", "*AfterTest.a_cancelled_job_waits_for_nothing_any_more*"),
+    "queue.waits_left": ("queue_test", "*AfterWaitTest.a_cancelled_job_waits_for_nothing_any_more*"),
 }
 
 
