@@ -82,7 +82,7 @@ MUTANTS = {
     "queue.success_anyway": ("queue_test", "*BatchTest.one_failure_of_many_is_no_success*"),
     "queue.token_not_compared": (
         "queue_test", "*AckTest.an_older_token_does_not_ack_a_newer_claim*"),
-    "queue.unique_left": ("queue_test", "*UniqueTest.every_end_gives_the_key_back_at_once*"),
+    "queue.unique_left": ("queue_test", "*UniqueReturnTest.every_end_gives_the_key_back_at_once*"),
     "queue.unique_not_checked": (
         "queue_test", "*UniqueTest.each_policy_meets_a_holder_in_each_lane*"),
     "queue.waits_left": ("queue_test", "*AfterWaitTest.a_cancelled_job_waits_for_nothing_any_more*"),
