@@ -41,7 +41,7 @@ MUTANTS = {
     "queue.first_parent_is_enough": (
         "queue_test", "*AfterTest.every_one_of_several_must_be_settled*"),
     "queue.gap_not_noted": (
-        "queue_test", "*EventsTest.events_are_trimmed_by_age_and_a_late_reader_learns_it*"),
+        "queue_test", "*EventsTrimTest.events_are_trimmed_by_age_and_a_late_reader_learns_it*"),
     "queue.group_limit_plus_one": ("queue_test", "*GroupTest.a_limit_holds_within_one_claim*"),
     "queue.group_slot_lost": ("queue_test", "*GroupTest.every_way_out_of_a_lease_frees_the_slot*"),
     "queue.id_left": ("queue_test", "*AckTest.without_retention_the_job_is_gone_and_its_id_free*"),

@@ -1,53 +1,21 @@
 // SPDX-License-Identifier: MIT
-// The stream of events: what is in it, in which order, and what a reader learns who comes too late.
+// The stream of events: what is in it, in which order, page by page.
 #include <sluice/queue.h>
 
-#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
-#include "queue/keys.h"
-#include "queue/testing.h"
+#include "queue/events_testing.h"
 
 namespace sluice::queue {
 namespace {
 
 using namespace std::chrono_literals;
-using Lines = std::vector<std::string>;
 
 class EventsTest : public OnEngines {};
 INSTANTIATE_ON_ENGINES(EventsTest);
-
-std::string line_of(const Event& event) {
-  return event.id + " " + (event.from ? lane_name(*event.from) : "-") + " " + lane_name(event.to) +
-         " " + std::to_string(event.attempt);
-}
-
-Lines lines_of(const std::vector<Event>& events) {
-  Lines lines;
-  for (const Event& event : events) lines.push_back(line_of(event));
-  return lines;
-}
-
-/// Everything after the cursor, read by pages of `limit`.
-std::vector<Event> read_all(const Bench& bench, std::string after = {}, std::size_t limit = 100) {
-  std::vector<Event> all;
-  for (;;) {
-    const EventPage page = must(bench->events({.queue = "q", .after = after, .limit = limit}));
-    EXPECT_FALSE(page.gap);
-    EXPECT_LE(page.events.size(), limit);
-    if (page.events.empty()) return all;
-    EXPECT_EQ(page.next, page.events.back().cursor);
-    after = page.next;
-    all.insert(all.end(), page.events.begin(), page.events.end());
-  }
-}
-
-std::size_t stored_events(const Bench& bench) {
-  return stored(bench, "q", Space::event);
-}
 
 // -------------------------------------------------------------------------------- what is in there
 
@@ -239,175 +207,6 @@ TEST_P(EventsTest, what_is_no_cursor_is_refused) {
   EXPECT_EQ(status_of(bench->events({.queue = "none"})).code(), Code::not_found);
   EXPECT_EQ(status_of(bench->events_end("none")).code(), Code::not_found);
   EXPECT_EQ(status_of(bench->events({.queue = ""})).code(), Code::invalid_argument);
-}
-
-// ---------------------------------------------------------------------------------------- trimming
-
-TEST_P(EventsTest, events_are_trimmed_by_age_and_a_late_reader_learns_it) {
-  for (const std::uint32_t shards : {1u, 3u}) {
-    const Bench bench = open();
-    must(bench->configure("q", {.shards = shards}));
-    for (int i = 0; i < 10; ++i) must(bench->enqueue({.queue = "q"}));
-    const std::string first = must(bench->events({.queue = "q", .limit = 1})).next;
-    const std::string end = must(bench->events_end("q"));
-    bench.advance(30min);
-    must(bench->enqueue({.queue = "q", .id = "young"}));
-    bench.advance(30min - 1ms);
-    must(bench->sweep());
-    EXPECT_EQ(read_all(bench).size(), 11u);
-    bench.advance(1ms);
-    must(bench->sweep());
-    EXPECT_EQ(lines_of(read_all(bench)), Lines{"young - ready 0"});
-    const EventPage late = must(bench->events({.queue = "q", .after = first}));
-    EXPECT_TRUE(late.gap);
-    EXPECT_EQ(lines_of(late.events), Lines{"young - ready 0"}) << "it goes on with the oldest";
-    EXPECT_FALSE(must(bench->events({.queue = "q", .after = late.next})).gap);
-    const EventPage in_time = must(bench->events({.queue = "q", .after = end}));
-    EXPECT_FALSE(in_time.gap) << "it had read all that is gone";
-    EXPECT_EQ(in_time.events.size(), 1u);
-    EXPECT_FALSE(must(bench->events({.queue = "q"})).gap) << "it asked for the oldest there is";
-    EXPECT_EQ(breaches(bench), "");
-  }
-}
-
-TEST_P(EventsTest, a_reader_in_the_middle_of_a_transaction_learns_that_its_rest_is_gone) {
-  const Bench bench = open();
-  const std::vector<NewJob> jobs(3, NewJob{.queue = "q"});
-  for (const auto& result : bench->enqueue(jobs)) must(result);
-  const std::string middle = must(bench->events({.queue = "q", .limit = 1})).next;
-  const std::string end = must(bench->events({.queue = "q", .limit = 3})).next;
-  bench.advance(kEventsKept);
-  must(bench->sweep());
-  const EventPage page = must(bench->events({.queue = "q", .after = middle}));
-  EXPECT_TRUE(page.gap);
-  EXPECT_TRUE(page.events.empty());
-  EXPECT_FALSE(must(bench->events({.queue = "q", .after = page.next})).gap)
-      << "the same gap is told once";
-  EXPECT_FALSE(must(bench->events({.queue = "q", .after = end})).gap);
-}
-
-TEST_P(EventsTest, writers_trim_what_is_too_much) {
-  const Bench bench = open();
-  must(bench->enqueue({.queue = "q"}));
-  const std::string first = must(bench->events({.queue = "q"})).next;
-  const std::vector<NewJob> thousand(1'000, NewJob{.queue = "q"});
-  const auto enqueue_thousand = [&] {
-    for (const auto& result : bench->enqueue(thousand)) must(result);
-  };
-  for (std::uint64_t n = 0; n < kEventsMax / 1'000; ++n) enqueue_thousand();
-  EXPECT_EQ(read_all(bench, {}, kPageMax).size(), kEventsMax + 1) << "the newest stay";
-  enqueue_thousand();
-  // One transaction of sixteen trims, whole transactions.
-  for (int i = 0; i < 300; ++i) must(bench->enqueue({.queue = "q"}));
-  EXPECT_EQ(read_all(bench, {}, kPageMax).size(), kEventsMax + 300);
-  const EventPage page = must(bench->events({.queue = "q", .after = first, .limit = 1}));
-  EXPECT_TRUE(page.gap);
-  EXPECT_EQ(page.events.size(), 1u);
-  EXPECT_EQ(breaches(bench), "");
-}
-
-TEST_P(EventsTest, writers_trim_what_is_too_old) {
-  const Bench bench = open();
-  for (int i = 0; i < 20; ++i)
-    must(bench->enqueue({.queue = "q", .id = "old" + std::to_string(i)}));
-  bench.advance(kEventsKept);
-  for (int i = 0; i < 300; ++i) must(bench->enqueue({.queue = "q"}));
-  const auto events = read_all(bench, {}, kPageMax);
-  ASSERT_FALSE(events.empty());
-  EXPECT_EQ(events.size(), 300u);
-  EXPECT_EQ(breaches(bench), "");
-}
-
-TEST_P(EventsTest, a_queue_may_do_without_and_a_sweep_trims_what_it_had) {
-  const Bench bench = open();
-  must(bench->enqueue({.queue = "q", .id = "noted"}));
-  must(bench->configure("q", {.events = false}));
-  must(bench->enqueue({.queue = "q", .id = "not noted"}));
-  must(bench->cancel({"q", "noted"}));
-  EXPECT_EQ(lines_of(read_all(bench)), Lines{"noted - ready 0"}) << "nothing is erased at once";
-  bench.advance(kEventsKept);
-  must(bench->sweep());
-  EXPECT_EQ(stored_events(bench), 0u);
-  EXPECT_EQ(breaches(bench), "");
-  must(bench->configure("q", {.events = true}));
-  must(bench->cancel({"q", "not noted"}));
-  EXPECT_EQ(lines_of(read_all(bench)), Lines{"not noted ready cancelled 0"});
-  EXPECT_EQ(breaches(bench), "");
-}
-
-TEST_P(EventsTest, fewer_shards_lose_no_events) {
-  const Bench bench = open();
-  must(bench->configure("q", {.shards = 3}));
-  for (int i = 0; i < 12; ++i) must(bench->enqueue({.queue = "q", .id = std::to_string(i)}));
-  for (int i = 0; i < 12; ++i) must(bench->cancel({"q", std::to_string(i)}));
-  const Lines before = lines_of(read_all(bench));
-  must(bench->configure("q", {.shards = 1}));
-  EXPECT_EQ(lines_of(read_all(bench)), before);
-  EXPECT_EQ(breaches(bench), "");
-  bench.advance(kEventsKept);
-  must(bench->sweep());
-  EXPECT_EQ(stored_events(bench), 0u);
-  EXPECT_EQ(breaches(bench), "");
-}
-
-TEST_P(EventsTest, the_stream_goes_with_the_queue) {
-  const Bench bench = open();
-  must(bench->enqueue({.queue = "q", .id = "old"}));
-  must(bench->cancel({"q", "old"}));
-  must(bench->remove_queue("q"));
-  EXPECT_EQ(status_of(bench->events({.queue = "q"})).code(), Code::not_found);
-  must(bench->enqueue({.queue = "q", .id = "new"}));
-  EXPECT_EQ(lines_of(read_all(bench)), Lines{"new - ready 0"});
-  EXPECT_EQ(breaches(bench), "");
-}
-
-// ----------------------------------------------------------------------------------------- waiting
-
-/// On a clock that runs, because somebody waits.
-struct Running {
-  kv::Opened opened;
-  std::unique_ptr<Queues> queues;
-};
-
-Running open_running(EngineKind kind) {
-  Running running{.opened = kv::open_engine(kind), .queues = {}};
-  running.queues = must(Queues::open(*running.opened.store));
-  return running;
-}
-
-TEST_P(EventsTest, a_waiting_reader_gets_what_happens_meanwhile) {
-  const Running running = open_running(GetParam());
-  must(running.queues->enqueue({.queue = "q", .id = "before"}));
-  const std::string end = must(running.queues->events_end("q"));
-  EventPage page;
-  std::atomic<bool> started = false;
-  {
-    std::jthread reader([&] {
-      started = true;
-      page = must(running.queues->events({.queue = "q", .after = end, .wait = 1min}));
-    });
-    while (!started) std::this_thread::yield();
-    must(running.queues->enqueue({.queue = "other"}));
-    must(running.queues->cancel({"q", "before"}));
-  }
-  ASSERT_EQ(page.events.size(), 1u);
-  EXPECT_EQ(line_of(page.events[0]), "before ready cancelled 0");
-}
-
-TEST_P(EventsTest, a_wait_ends_when_told_or_when_its_time_is_over) {
-  const Running running = open_running(GetParam());
-  must(running.queues->enqueue({.queue = "q"}));
-  const std::string end = must(running.queues->events_end("q"));
-  const EventPage page = must(running.queues->events({.queue = "q", .after = end, .wait = 5ms}));
-  EXPECT_TRUE(page.events.empty());
-  EXPECT_EQ(page.next, end);
-  std::stop_source stop;
-  std::jthread stopper([&] { stop.request_stop(); });
-  EXPECT_TRUE(must(running.queues->events(
-                       {.queue = "q", .after = end, .wait = 1h, .stop = stop.get_token()}))
-                  .events.empty());
-  EXPECT_EQ(must(running.queues->events({.queue = "q", .wait = 1h})).events.size(), 1u)
-      << "what is there needs no waiting";
 }
 
 }  // namespace
