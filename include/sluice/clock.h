@@ -26,13 +26,20 @@ class Clock {
   virtual MonoTime mono() const = 0;
   /// Returns after `duration`, or as soon as `stop` is requested.
   virtual void sleep_for(Duration duration, std::stop_token stop) const = 0;
+  /// Returns at `until`, or once somebody has changed `word` from `expected` and called wake();
+  /// perhaps earlier, for no reason. MonoTime::max() is never. By itself it passes real time.
+  virtual void wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                    MonoTime until) const;
+  /// Wakes everybody in this process who waits for `word`, by whichever clock.
+  static void wake(const std::atomic<std::uint32_t>& word);
 };
 
 /// The machine's clock. One for the whole process.
 const Clock& system_clock();
 
 /// A clock that stands still until it is moved. sleep_for() moves it by the duration and returns
-/// at once, so code that sleeps runs in no time at all.
+/// at once, so code that sleeps runs in no time at all; so does wait(), to the time it is given,
+/// unless that is never.
 class ManualClock final : public Clock {
  public:
   explicit ManualClock(WallTime start = WallTime(std::chrono::seconds(1'700'000'000)))
@@ -41,6 +48,8 @@ class ManualClock final : public Clock {
   WallTime wall() const override { return WallTime(Duration(wall_ns_.load())); }
   MonoTime mono() const override { return MonoTime(Duration(mono_ns_.load())); }
   void sleep_for(Duration duration, std::stop_token stop) const override;
+  void wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+            MonoTime until) const override;
 
   /// Time passes: both clocks move forward. `duration` must not be negative.
   void advance(Duration duration) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/backoff.h"
+#include <sluice/backoff.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/backoff.h"
+#include <sluice/backoff.h>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/check.h"
+#include "base/futex.h"
 
 namespace sluice {
 namespace {
@@ -30,6 +31,18 @@ class SystemClock final : public Clock {
 
 }  // namespace
 
+void Clock::wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                 MonoTime until) const {
+  if (until == MonoTime::max())
+    futex_wait_private(word, expected, kFutexAllBits);
+  else
+    futex_wait_private(word, expected, until - mono());
+}
+
+void Clock::wake(const std::atomic<std::uint32_t>& word) {
+  futex_wake_private(word, kFutexAllBits);
+}
+
 const Clock& system_clock() {
   static const SystemClock clock;
   return clock;
@@ -37,6 +50,18 @@ const Clock& system_clock() {
 
 void ManualClock::sleep_for(Duration duration, std::stop_token stop) const {
   if (!stop.stop_requested() && duration > Duration::zero()) advance(duration);
+}
+
+void ManualClock::wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                       MonoTime until) const {
+  if (until == MonoTime::max()) return Clock::wait(word, expected, until);
+  if (word.load() != expected) return;
+  // Several may wait at once: time goes to the latest of what they wait for, once.
+  std::int64_t now = mono_ns_.load();
+  const std::int64_t then = until.time_since_epoch().count();
+  while (now < then && !mono_ns_.compare_exchange_weak(now, then)) {
+  }
+  if (now < then) wall_ns_ += then - now;
 }
 
 void ManualClock::advance(Duration duration) const {

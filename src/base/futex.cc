@@ -19,12 +19,16 @@ long futex(const std::atomic<std::uint32_t>& word, int operation, std::uint32_t 
   return syscall(SYS_futex, &word, operation, value, timeout, nullptr, bits);
 }
 
+timespec to_timespec(Duration duration) {
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(duration);
+  return {.tv_sec = whole.count(), .tv_nsec = (duration - whole).count()};
+}
+
 }  // namespace
 
 bool futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected, Duration timeout) {
   if (timeout <= Duration::zero()) return false;
-  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(timeout);
-  const timespec relative{.tv_sec = whole.count(), .tv_nsec = (timeout - whole).count()};
+  const timespec relative = to_timespec(timeout);
   return futex(word, FUTEX_WAIT, expected, &relative) == 0 || errno != ETIMEDOUT;
 }
 
@@ -35,6 +39,13 @@ void futex_wake(const std::atomic<std::uint32_t>& word) {
 void futex_wait_private(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                         std::uint32_t bits) {
   futex(word, FUTEX_WAIT_BITSET_PRIVATE, expected, nullptr, bits);
+}
+
+void futex_wait_private(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                        Duration timeout) {
+  if (timeout <= Duration::zero()) return;
+  const timespec relative = to_timespec(timeout);
+  futex(word, FUTEX_WAIT_PRIVATE, expected, &relative);
 }
 
 void futex_wake_private(const std::atomic<std::uint32_t>& word, std::uint32_t bits) {

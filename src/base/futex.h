@@ -20,6 +20,9 @@ void futex_wake(const std::atomic<std::uint32_t>& word);
 /// wakers whose `bits` have one in common with its own.
 void futex_wait_private(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
                         std::uint32_t bits);
+/// The same with a time limit, for any waker.
+void futex_wait_private(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+                        Duration timeout);
 void futex_wake_private(const std::atomic<std::uint32_t>& word, std::uint32_t bits);
 
 inline constexpr std::uint32_t kFutexAllBits = ~std::uint32_t{0};

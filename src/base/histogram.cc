@@ -34,6 +34,13 @@ void Histogram::record(std::uint64_t value) {
   }
 }
 
+std::uint64_t Histogram::count_below(std::uint64_t bound) const {
+  std::uint64_t below = 0;
+  for (std::size_t bucket = 0; bucket < bucket_of(bound); ++bucket)
+    below += buckets_[bucket].load(std::memory_order_relaxed);
+  return below;
+}
+
 std::uint64_t Histogram::percentile(double share) const {
   const std::uint64_t total = count();
   if (total == 0) return 0;

@@ -18,6 +18,8 @@ class Histogram {
   std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
   std::uint64_t sum() const { return sum_.load(std::memory_order_relaxed); }
   std::uint64_t max() const { return max_.load(std::memory_order_relaxed); }
+  /// How many measurements were below `bound`, a power of two.
+  std::uint64_t count_below(std::uint64_t bound) const;
   /// The value that `share` (0..1) of the measurements do not exceed; 0 if there are none.
   std::uint64_t percentile(double share) const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/token_bucket.h"
+#include <sluice/token_bucket.h>
 
 #include <algorithm>
 #include <string>

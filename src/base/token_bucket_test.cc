@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/token_bucket.h"
+#include <sluice/token_bucket.h>
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

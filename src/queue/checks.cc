@@ -6,8 +6,8 @@
 #include <chrono>
 #include <set>
 
-#include "base/backoff.h"
-#include "base/token_bucket.h"
+#include <sluice/backoff.h>
+#include <sluice/token_bucket.h>
 #include "queue/names.h"
 
 namespace sluice::queue {

@@ -2,7 +2,7 @@
 // Queues::explain: why is this job not running?
 #include <fmt/format.h>
 
-#include "base/token_bucket.h"
+#include <sluice/token_bucket.h>
 #include "queue/explain_flows.h"
 #include "queue/look.h"
 #include "queue/names.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "base/backoff.h"
+#include <sluice/backoff.h>
 #include "base/mutant.h"
 #include "queue/checks.h"
 #include "queue/lanes.h"

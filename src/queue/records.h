@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/token_bucket.h"
+#include <sluice/token_bucket.h>
 #include "queue/bytes16.h"
 #include "queue/keys.h"
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/backoff.h"
+#include <sluice/backoff.h>
 
 namespace sluice::queue::model {
 

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/token_bucket.h"
+#include <sluice/token_bucket.h>
 
 namespace sluice::queue::model {
 
