@@ -11,7 +11,7 @@ set_target_properties(sluice PROPERTIES LINKER_LANGUAGE CXX)
 target_compile_features(sluice PUBLIC cxx_std_20)
 target_include_directories(sluice PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                          $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-foreach(room base codec kv queue)
+foreach(room base codec kv queue runtime)
   target_sources(sluice PRIVATE $<TARGET_OBJECTS:sluice_${room}>)
 endforeach()
 # SluiceConfig.cmake.in and sluice.pc.in name the same ones.

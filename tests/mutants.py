@@ -86,6 +86,12 @@ MUTANTS = {
     "queue.unique_not_checked": (
         "queue_test", "*UniqueTest.each_policy_meets_a_holder_in_each_lane*"),
     "queue.waits_left": ("queue_test", "*AfterWaitTest.a_cancelled_job_waits_for_nothing_any_more*"),
+    "runtime.dedup_leaked": ("runtime_test", "Dedup.a_key_is_held_once_until_its_scope_ends"),
+    "runtime.one_probe_more": ("runtime_test", "Breaker.half_open_lets_exactly_the_probes_through"),
+    "runtime.ready_order": (
+        "runtime_test", "DelayQueue.lower_values_come_first_and_equal_ones_as_they_came"),
+    "runtime.refilled_twice": ("runtime_test", "Bucket.loses_and_adds_nothing_over_a_long_time"),
+    "runtime.wake_up_dropped": ("runtime_test", "DelayQueueThreads.no_wake_up_is_lost"),
 }
 
 
