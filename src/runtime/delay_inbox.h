@@ -40,8 +40,9 @@ struct DelayInbox {
   void lay_down(std::uint32_t slot) SLUICE_ANNOTATE(requires_capability(mutex)) {
     arrived.push_back(slot);
     // Sequentially consistent, as is the look at who waits that follows: of one who enqueues and
-    // one who is about to sleep, at least one sees the other.
-    any = true;
+    // one who is about to sleep, at least one sees the other. Who finds it set leaves it: it stays
+    // so until what has arrived is taken, under this lock.
+    if (!any.load(std::memory_order_relaxed)) any = true;
   }
   /// Swaps what has arrived into `to`, which is empty, and takes back `released` slots. Returns how
   /// many slots exist.

@@ -17,7 +17,7 @@ constexpr std::size_t kDeadMin = 64;
 // t + p * ageing < u + q * ageing: both gain on each other at the same pace, so that their order
 // never changes while they wait, and a heap will do.
 std::int64_t DelayOrder::key_of(const DelaySlot& item) const {
-  if (ageing_ == Duration{}) return mutant("runtime.ready_order") ? -item.priority : item.priority;
+  if (ageing_ == Duration{}) return 0;
   const auto key = static_cast<__int128>(item.due.time_since_epoch().count()) +
                    static_cast<__int128>(item.priority) * ageing_.count();
   constexpr __int128 kLeast = std::numeric_limits<std::int64_t>::min();
@@ -29,8 +29,10 @@ void DelayOrder::make_ready(std::uint32_t slot) {
   DelaySlot& item = slots_[slot];
   item.lane = DelayLane::ready;
   ++item.version;
-  ++ready_.live;
-  ready_.heap.push(
+  ++ready_live_;
+  const std::int32_t line = mutant("runtime.ready_order") ? -item.priority : item.priority;
+  ready_.push(
+      line,
       {.key = key_of(item), .sequence = item.sequence, .slot = slot, .version = item.version});
 }
 
@@ -39,39 +41,38 @@ void DelayOrder::insert(std::uint32_t slot, MonoTime now) {
   if (item.at_once || item.due <= now) return make_ready(slot);
   item.lane = DelayLane::scheduled;
   ++item.version;
-  ++scheduled_.live;
-  scheduled_.heap.push({.due = item.due,
-                        .sequence = item.sequence,
-                        .priority = item.priority,
-                        .slot = slot,
-                        .version = item.version});
+  ++scheduled_live_;
+  scheduled_.push({.due = item.due,
+                   .sequence = item.sequence,
+                   .priority = item.priority,
+                   .slot = slot,
+                   .version = item.version});
 }
 
 void DelayOrder::promote(MonoTime now) {
-  while (scheduled_.live > 0) {
-    drop_dead(scheduled_);
-    if (scheduled_.heap.top().due > now) return;
-    const std::uint32_t slot = scheduled_.heap.top().slot;
-    scheduled_.heap.pop();
-    --scheduled_.live;
+  while (scheduled_live_ > 0) {
+    drop_dead();
+    if (scheduled_.top().due > now) return;
+    const std::uint32_t slot = scheduled_.top().slot;
+    scheduled_.pop();
+    --scheduled_live_;
     make_ready(slot);
   }
 }
 
 std::uint32_t DelayOrder::first_ready() {
-  drop_dead(ready_);
-  return ready_.heap.top().slot;
+  return ready_.first([this](const ReadyEntry& entry) { return alive(entry); }).slot;
 }
 
 std::uint32_t DelayOrder::first_scheduled() {
-  drop_dead(scheduled_);
-  return scheduled_.heap.top().slot;
+  drop_dead();
+  return scheduled_.top().slot;
 }
 
 std::optional<MonoTime> DelayOrder::next_due() {
-  if (scheduled_.live == 0) return std::nullopt;
-  drop_dead(scheduled_);
-  return scheduled_.heap.top().due;
+  if (scheduled_live_ == 0) return std::nullopt;
+  drop_dead();
+  return scheduled_.top().due;
 }
 
 void DelayOrder::remove(std::uint32_t slot) {
@@ -80,26 +81,22 @@ void DelayOrder::remove(std::uint32_t slot) {
   item.lane = DelayLane::none;
   ++item.version;  // Its entry is dead.
   if (lane == DelayLane::ready) {
-    --ready_.live;
-    sweep(ready_);
+    --ready_live_;
+    if (worth_sweeping(ready_.size(), ready_live_))
+      ready_.keep_if([this](const ReadyEntry& entry) { return alive(entry); });
   } else {
-    --scheduled_.live;
-    sweep(scheduled_);
+    --scheduled_live_;
+    if (worth_sweeping(scheduled_.size(), scheduled_live_))
+      scheduled_.keep_if([this](const ScheduledEntry& entry) { return alive(entry); });
   }
 }
 
-template <class Entry>
-void DelayOrder::drop_dead(Index<Entry>& index) {
-  while (!index.heap.empty() && !alive(index.heap.top())) index.heap.pop();
+void DelayOrder::drop_dead() {
+  while (!scheduled_.empty() && !alive(scheduled_.top())) scheduled_.pop();
 }
 
-template <class Entry>
-void DelayOrder::sweep(Index<Entry>& index) {
-  // The one that goes is mostly the first: then its entry goes with it.
-  drop_dead(index);
-  const std::size_t dead = index.heap.size() - index.live;
-  if (dead < kDeadMin || dead < index.live) return;
-  index.heap.keep_if([this](const Entry& entry) { return alive(entry); });
+bool DelayOrder::worth_sweeping(std::size_t entries, std::size_t live) {
+  return entries - live >= kDeadMin && entries - live >= live;
 }
 
 }  // namespace sluice::runtime

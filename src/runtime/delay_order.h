@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
+
+#include "runtime/ready_lines.h"
 
 namespace sluice::runtime {
 
@@ -29,16 +30,18 @@ struct DelaySlot {
 };
 using DelaySlots = Chunks<DelaySlot>;
 
-/// Two heaps over slots. What is cancelled or rescheduled leaves a dead entry in its heap, which is
-/// passed over when it comes up, or swept away when half of all are such.
+/// Lines of ready items and a heap of scheduled ones, over slots. What is cancelled or rescheduled
+/// leaves a dead entry, which is passed over when it comes up, or swept away when half of all are
+/// such.
 class DelayOrder {
  public:
   /// `slots` outlives it.
-  DelayOrder(DelaySlots& slots, Duration ageing) : slots_(slots), ageing_(ageing) {}
+  DelayOrder(DelaySlots& slots, Duration ageing)
+      : slots_(slots), ageing_(ageing), ready_(ageing > Duration{}) {}
 
-  std::size_t ready() const { return ready_.live; }
-  std::size_t scheduled() const { return scheduled_.live; }
-  std::size_t depth() const { return ready_.live + scheduled_.live; }
+  std::size_t ready() const { return ready_live_; }
+  std::size_t scheduled() const { return scheduled_live_; }
+  std::size_t depth() const { return ready_live_ + scheduled_live_; }
 
   DelaySlot& at(std::uint32_t slot) { return slots_[slot]; }
   /// Places the item by its due time: among the ready ones if that has come.
@@ -56,18 +59,6 @@ class DelayOrder {
   void remove(std::uint32_t slot);
 
  private:
-  struct ReadyEntry {
-    std::int64_t key = 0;  ///< The priority; with ageing the time when it counts as 0.
-    std::uint64_t sequence = 0;
-    std::uint32_t slot = 0;
-    std::uint32_t version = 0;
-    bool before(const ReadyEntry& other) const {
-      // Without branches, which could not be foretold.
-      return (static_cast<int>(key < other.key) |
-              (static_cast<int>(key == other.key) & static_cast<int>(sequence < other.sequence))) !=
-             0;
-    }
-  };
   struct ScheduledEntry {
     MonoTime due = {};
     std::uint64_t sequence = 0;
@@ -79,27 +70,22 @@ class DelayOrder {
       return priority != other.priority ? priority < other.priority : sequence < other.sequence;
     }
   };
-  template <class Entry>
-  struct Index {
-    Heap<Entry> heap;
-    std::size_t live = 0;  ///< The others in the heap are dead.
-  };
-
   std::int64_t key_of(const DelaySlot& item) const;
   void make_ready(std::uint32_t slot);
   template <class Entry>
   bool alive(const Entry& entry) const {
     return slots_[entry.slot].version == entry.version;
   }
-  template <class Entry>
-  void drop_dead(Index<Entry>& index);
-  template <class Entry>
-  void sweep(Index<Entry>& index);
+  void drop_dead();
+  /// Whether so many of a heap's entries are dead that it is worth the walk.
+  static bool worth_sweeping(std::size_t entries, std::size_t live);
 
   DelaySlots& slots_;
   const Duration ageing_;
-  Index<ReadyEntry> ready_;
-  Index<ScheduledEntry> scheduled_;
+  ReadyLines ready_;
+  std::size_t ready_live_ = 0;
+  Heap<ScheduledEntry> scheduled_;
+  std::size_t scheduled_live_ = 0;
 };
 
 }  // namespace sluice::runtime
