@@ -90,7 +90,8 @@ MUTANTS = {
     "runtime.one_probe_more": ("runtime_test", "Breaker.half_open_lets_exactly_the_probes_through"),
     "runtime.ready_order": (
         "runtime_test", "DelayQueue.lower_values_come_first_and_equal_ones_as_they_came"),
-    "runtime.refilled_twice": ("runtime_test", "Bucket.loses_and_adds_nothing_over_a_long_time"),
+    "runtime.refilled_twice": (
+        "runtime_test", "Bucket.is_full_at_first_and_says_when_the_next_token_comes"),
     "runtime.wake_up_dropped": ("runtime_test", "DelayQueueThreads.no_wake_up_is_lost"),
 }
 
