@@ -42,8 +42,8 @@ endfunction()
 # sluice_test(NAME SOURCES... LINKS targets... [SERIAL] [TIMEOUT s]): a gtest program whose cases
 # become ctest entries "NAME.Suite.case". SERIAL: runs alone, because it measures or saturates.
 # A room's own tests that may run together carry the label "fast" (./test --fast). Their code runs
-# once and is compiled in every build, so it is compiled as quickly as can be: without optimisation,
-# and of the sanitizers with those only that the room needs to be linked with.
+# once and is compiled in every build, so it is compiled without optimisation; with all sanitizers of
+# the build, because templates of the public headers are compiled nowhere else.
 function(sluice_test name)
   if(NOT SLUICE_TESTS)
     return()
@@ -64,9 +64,6 @@ function(sluice_test name)
   if(in_a_room EQUAL 0 AND NOT TEST_SERIAL)
     list(APPEND properties LABELS fast)
     target_compile_options(${name} PRIVATE -O0)
-    if(SLUICE_SANITIZE MATCHES undefined)
-      target_compile_options(${name} PRIVATE -fno-sanitize=undefined)
-    endif()
   endif()
   gtest_discover_tests(${name} TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
                        PROPERTIES ${properties})
