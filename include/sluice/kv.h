@@ -225,7 +225,7 @@ Result<std::int64_t> decode_counter(const std::optional<std::string>& value);
 
 /// A body runs synchronously on some thread, any number of times, and may have no effect but
 /// through its transaction (and variables that it sets anew on each run). It does not block, and
-/// does not call run(), submit() or read() of any store: that is refused with `invalid_argument`.
+/// does not call run(), submit(), read() or copy_to() of any store: that is `invalid_argument`.
 /// If it returns a failure, nothing is written and run() returns that failure. An exception that
 /// leaves a body counts as the failure `invalid_argument`.
 using Body = std::function<Status(Transaction&)>;
@@ -334,6 +334,19 @@ class Store {
   /// copies of this store. Part of restore and import. Returns the new epoch.
   Result<std::uint16_t> raise_epoch();
 
+  /// Writes the store as it is now, without its free pages, into the directory `dir`: a store that
+  /// opens like this one, with the same map size, whose stamps and store time go on after those
+  /// that it holds. `dir` is made if it is missing (its parent must exist: `not_found`); if it is
+  /// there it must be empty (`already_exists`). Returns when the copy and its name are on the disk.
+  /// On failure (`storage_full` if the target has no room) what was written is removed; a process
+  /// killed meanwhile leaves a directory without `data.mdb`, which is to be removed.
+  ///
+  /// Others go on reading and writing; what they commit meanwhile is not in the copy, and the pages
+  /// that they free are not used again before it is done, so the store may grow. Costs a read of
+  /// all that is stored. Not for bodies (`invalid_argument`), nor for engines without files
+  /// (`invalid_argument`). Before a copy takes the place of its original, raise_epoch() it.
+  Status copy_to(const std::string& dir);
+
  protected:
   Store() = default;
 
@@ -345,6 +358,8 @@ class Store {
   virtual Wake do_wait(const BellTicket& ticket, const WaitOptions& options) const = 0;
   virtual WallTime do_now() const = 0;
   virtual Result<std::uint16_t> do_raise_epoch() = 0;
+  /// Refuses, unless the engine has files.
+  virtual Status do_copy_to(const std::string& dir);
 };
 
 inline constexpr Duration kBellCheckPeriod = std::chrono::seconds(2);
@@ -387,5 +402,16 @@ struct LmdbOptions {
 /// directory at most once at a time (`already_exists`), and not on a network file system
 /// (`invalid_argument`). Not usable in a child after fork() (use posix_spawn).
 Result<std::unique_ptr<Store>> open_lmdb(LmdbOptions options);
+
+/// Rewrites the file of the store in `options.dir` without its free pages. Of the options only
+/// `dir` counts. Nothing that the store holds changes: neither entries, stamps, epoch, map size nor
+/// store time.
+///
+/// Nobody may have the store open, in this process or in another, nor be opening it: `unavailable`,
+/// at once and with nothing changed. Whoever opens it meanwhile waits until this is done.
+/// `not_found` if there is no store. Needs room for the new file beside the old one
+/// (`storage_full`). On failure, and after a kill or a power cut at any point, the store is there,
+/// whole, in its old file or in its new one.
+Status compact_lmdb(const LmdbOptions& options);
 
 }  // namespace sluice::kv

@@ -67,6 +67,7 @@ class FaultStore final : public Store {
   Wake do_wait(const BellTicket& ticket, const WaitOptions& options) const override;
   WallTime do_now() const override;
   Result<std::uint16_t> do_raise_epoch() override;
+  Status do_copy_to(const std::string& dir) override;
 
   bool strikes(Fault fault);
   Status usable() const;

@@ -21,7 +21,7 @@ class BodyScope {
 
 Status nested() {
   return {Code::invalid_argument,
-          "a body must not call run(), submit() or read(): use its transaction"};
+          "a body must not call run(), submit(), read() or copy_to(): use its transaction"};
 }
 
 // The boundary to the caller's code: what it throws must not unwind a batch of other callers.
@@ -68,6 +68,15 @@ WallTime Store::now() const {
 
 Result<std::uint16_t> Store::raise_epoch() {
   return do_raise_epoch();
+}
+
+Status Store::copy_to(const std::string& dir) {
+  if (Engine::inside_body()) return nested();
+  return do_copy_to(dir);
+}
+
+Status Store::do_copy_to(const std::string&) {
+  return {Code::invalid_argument, "this store has no file to copy"};
 }
 
 bool Engine::inside_body() {

@@ -146,9 +146,9 @@ TEST(TimeBetweenProcesses, one_that_is_killed_before_it_has_set_the_time_mislead
   write_file(dir / "store/bell", bell);
   struct stat info{};
   ASSERT_EQ(::stat((dir / "store/bell").c_str(), &info), 0);
-  // The second room taken from the disk is the one for this file. The actor dies with its tracer.
+  // The first room taken from the disk is the one for this file. The actor dies with its tracer.
   Child first({"strace", "-qq", "-o", "/dev/null", "-e", "trace=fallocate", "-e",
-               "inject=fallocate:delay_enter=60000000:when=2", kActorPath, "tell_time",
+               "inject=fallocate:delay_enter=60000000:when=1", kActorPath, "tell_time",
                dir / "store", "0"});
   ASSERT_TRUE(wait_for_lock("FLOCK +ADVISORY +WRITE .*:" + std::to_string(info.st_ino) + " "));
   Child second = start_teller(dir, hours(0));

@@ -19,15 +19,11 @@ int failed(bool failure) {
   return failure ? errno : 0;
 }
 
-struct EnvClose {
-  void operator()(MDB_env* env) const { mdb_env_close(env); }
-};
-
 // Commits the header to a new file, with LMDB's two syncs.
 int write_new_file(const std::string& path, std::uint64_t map_bytes) {
   MDB_env* raw = nullptr;
   if (const int rc = mdb_env_create(&raw); rc != 0) return rc;
-  const std::unique_ptr<MDB_env, EnvClose> env(raw);
+  const EnvPtr env(raw);
   int rc = mdb_env_set_mapsize(raw, map_bytes);
   if (rc == 0) rc = mdb_env_open(raw, path.c_str(), MDB_NOSUBDIR | MDB_NOLOCK, 0600);
   MDB_txn* txn = nullptr;
@@ -48,17 +44,17 @@ Status create_store(const LmdbOptions& options) {
   const auto step = [&](int rc) {
     return lmdb_status(rc, "cannot make a store in " + options.dir);
   };
-  if (access(path.c_str(), F_OK) == 0) return {};
+  if (access(path.c_str(), F_OK) == 0) {
+    ::unlink(unfinished.c_str());  // What a crash has left of a compaction.
+    return {};
+  }
   const Descriptor dir(::open(options.dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   SLUICE_TRY(step(failed(dir.get() < 0 || flock(dir.get(), LOCK_EX) != 0)));
   if (access(path.c_str(), F_OK) == 0) return {};  // Another process was faster.
   ::unlink(unfinished.c_str());                    // What a crash has left of an earlier try.
   SLUICE_TRY(step(write_new_file(unfinished, options.map_bytes)));
   SLUICE_TRY(step(failed(std::rename(unfinished.c_str(), path.c_str()) != 0)));
-  SLUICE_TRY(sync_directory(options.dir));
-  // The parent may be one that this user cannot read, and then somebody else made the directory.
-  const Status parent = sync_directory(options.dir + "/..");
-  return parent.code() == Code::permission_denied ? Status() : parent;
+  return sync_names(options.dir);
 }
 
 Status allocate_lock_file(const LmdbOptions& options) {
@@ -76,6 +72,13 @@ Status sync_directory(const std::string& path) {
   const Descriptor dir(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   return lmdb_status(failed(dir.get() < 0 || fsync(dir.get()) != 0),
                      "cannot sync the directory " + path);
+}
+
+Status sync_names(const std::string& dir) {
+  SLUICE_TRY(sync_directory(dir));
+  // The parent may be one that this user cannot read, and then somebody else made the directory.
+  const Status parent = sync_directory(dir + "/..");
+  return parent.code() == Code::permission_denied ? Status() : parent;
 }
 
 }  // namespace sluice::kv

@@ -10,10 +10,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <set>
 
 #include "base/mutant.h"
-#include "base/mutex.h"
 #include "codec/record.h"
 #include "kv/lmdb/create_store.h"
 
@@ -23,17 +21,6 @@ namespace {
 constexpr codec::RecordFormat kHeader{.type = 'H', .major = 1, .minor = 0, .field_max = 1};
 constexpr unsigned kHeaderEpoch = 1;
 constexpr std::uint64_t kMapBytesMin = 1 << 20;
-
-// Which directories this process has open. It has to be one list for the process: what it guards
-// against is a second Environment that knows nothing of the first.
-struct OpenDirectories {
-  Mutex mutex;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> ids SLUICE_GUARDED_BY(mutex);
-};
-OpenDirectories& open_directories() {
-  static OpenDirectories directories;
-  return directories;
-}
 
 // LMDB needs coherent mmap and locks that die with their process.
 bool is_network_file_system(const std::string& dir) {
@@ -45,13 +32,6 @@ bool is_network_file_system(const std::string& dir) {
   for (const long type : kNetwork)
     if (static_cast<std::uint32_t>(info.f_type) == static_cast<std::uint32_t>(type)) return true;
   return false;
-}
-
-Status make_directory(const std::string& dir) {
-  if (dir.empty()) return {Code::invalid_argument, "a store needs a directory"};
-  if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST)
-    return lmdb_status(errno, "cannot make the directory " + dir);
-  return {};
 }
 
 // LMDB opens its data file without O_CLOEXEC, twice, and shows one of the descriptors. A program
@@ -67,6 +47,19 @@ void close_on_exec(MDB_env* env) {
     if (fstat(fd, &other) == 0 && other.st_dev == data.st_dev && other.st_ino == data.st_ino)
       fcntl(fd, F_SETFD, FD_CLOEXEC);
   }
+}
+
+Result<std::uint16_t> read_epoch(MDB_txn* txn, MDB_dbi dbi, const std::string& name) {
+  MDB_val key = to_val(kHeaderKey);
+  MDB_val value{};
+  const int rc = mdb_get(txn, dbi, &key, &value);
+  if (rc == MDB_NOTFOUND)
+    return error(Code::invalid_argument, name + "/data.mdb is an LMDB file of another program");
+  SLUICE_TRY(lmdb_status(rc, "cannot read the store's header"));
+  auto header = codec::RecordReader::open(to_view(value), kHeader);
+  if (!header) return Failure{header.error().with("the store's header")};
+  SLUICE_LET(epoch, header->u64(kHeaderEpoch));
+  return static_cast<std::uint16_t>(epoch);
 }
 
 }  // namespace
@@ -112,41 +105,34 @@ Status lmdb_status(int rc, std::string_view doing) {
   }
 }
 
-Environment::Environment(std::string dir, Identity identity)
-    : dir_(std::move(dir)), identity_(identity) {}
+Status prepare_directory(const LmdbOptions& options) {
+  const std::string& dir = options.dir;
+  if (options.map_bytes < kMapBytesMin)
+    return {Code::invalid_argument, "map_bytes must be at least 1 MiB"};
+  if (dir.empty()) return {Code::invalid_argument, "a store needs a directory"};
+  if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST)
+    return lmdb_status(errno, "cannot make the directory " + dir);
+  if (is_network_file_system(dir))
+    return {Code::invalid_argument, dir + " is on a network file system: use a local disk"};
+  return {};
+}
+
+Environment::Environment(std::string dir, std::unique_ptr<DirectoryClaim> claim)
+    : dir_(std::move(dir)), claim_(std::move(claim)) {}
 
 Environment::~Environment() {
   if (env_ != nullptr) mdb_env_close(env_);
-  auto& directories = open_directories();
-  const MutexLock lock(directories.mutex);
-  directories.ids.erase(identity_);
-}
-
-Result<Environment::Identity> Environment::claim_directory(const std::string& dir) {
-  struct stat info{};
-  if (stat(dir.c_str(), &info) != 0) return Failure{lmdb_status(errno, "cannot open " + dir)};
-  const Identity identity{info.st_dev, info.st_ino};
-  auto& directories = open_directories();
-  const MutexLock lock(directories.mutex);
-  if (!directories.ids.insert(identity).second)
-    return error(Code::already_exists, dir + " is already open in this process: share that store");
-  return identity;
 }
 
 Result<std::unique_ptr<Environment>> Environment::open(const LmdbOptions& options) {
-  if (options.map_bytes < kMapBytesMin)
-    return error(Code::invalid_argument, "map_bytes must be at least 1 MiB");
-  SLUICE_TRY(make_directory(options.dir));
-  if (is_network_file_system(options.dir))
-    return error(Code::invalid_argument,
-                 options.dir + " is on a network file system: use a local disk");
-  SLUICE_LET(identity, claim_directory(options.dir));
-  std::unique_ptr<Environment> environment(new Environment(options.dir, identity));
+  SLUICE_LET(claim, DirectoryClaim::take(options.dir));
+  std::unique_ptr<Environment> environment(new Environment(options.dir, std::move(claim)));
   SLUICE_TRY(create_store(options));
   SLUICE_TRY(allocate_lock_file(options));
   SLUICE_TRY(environment->open_env(options));
   environment->clear_stale_readers();
-  SLUICE_TRY(environment->open_database());
+  SLUICE_LET(dbi, open_database(environment->env_, options.dir));
+  environment->dbi_ = dbi;
   return environment;
 }
 
@@ -174,15 +160,6 @@ Status Environment::open_env(const LmdbOptions& options) {
   return {};
 }
 
-Status Environment::open_database() {
-  const auto step = [&](int rc) { return lmdb_status(rc, "cannot read the store in " + dir_); };
-  MDB_txn* raw = nullptr;
-  SLUICE_TRY(step(mdb_txn_begin(env_, nullptr, MDB_RDONLY, &raw)));
-  const TxnPtr txn(raw);
-  SLUICE_TRY(step(mdb_dbi_open(raw, nullptr, 0, &dbi_)));
-  return status_of(epoch(raw));
-}
-
 MDB_envinfo Environment::info() const {
   MDB_envinfo info{};
   mdb_env_info(env_, &info);
@@ -190,16 +167,18 @@ MDB_envinfo Environment::info() const {
 }
 
 Result<std::uint16_t> Environment::epoch(MDB_txn* txn) const {
-  MDB_val key = to_val(kHeaderKey);
-  MDB_val value{};
-  const int rc = mdb_get(txn, dbi_, &key, &value);
-  if (rc == MDB_NOTFOUND)
-    return error(Code::invalid_argument, dir_ + "/data.mdb is an LMDB file of another program");
-  SLUICE_TRY(lmdb_status(rc, "cannot read the store's header"));
-  auto header = codec::RecordReader::open(to_view(value), kHeader);
-  if (!header) return Failure{header.error().with("the store's header")};
-  SLUICE_LET(epoch, header->u64(kHeaderEpoch));
-  return static_cast<std::uint16_t>(epoch);
+  return read_epoch(txn, dbi_, dir_);
+}
+
+Result<MDB_dbi> open_database(MDB_env* env, const std::string& name) {
+  const auto step = [&](int rc) { return lmdb_status(rc, "cannot read the store in " + name); };
+  MDB_txn* raw = nullptr;
+  SLUICE_TRY(step(mdb_txn_begin(env, nullptr, MDB_RDONLY, &raw)));
+  const TxnPtr txn(raw);
+  MDB_dbi dbi = 0;
+  SLUICE_TRY(step(mdb_dbi_open(raw, nullptr, 0, &dbi)));
+  SLUICE_TRY(read_epoch(raw, dbi, name));
+  return dbi;
 }
 
 int put_header(MDB_txn* txn, MDB_dbi dbi, std::uint16_t epoch) {

@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <utility>
+
+#include "kv/lmdb/directory_claim.h"
 
 namespace sluice::kv {
 
@@ -30,10 +31,25 @@ int put_header(MDB_txn* txn, MDB_dbi dbi, std::uint16_t epoch);
 /// What an LMDB or system error code means outside of a commit.
 Status lmdb_status(int rc, std::string_view doing);
 
-/// Owns the MDB_env, and the right to be the only one in this process that has the directory open:
-/// LMDB's locks are per process and would be dropped by a second one.
+/// Closes an environment; its transactions must have ended.
+struct EnvClose {
+  void operator()(MDB_env* env) const { mdb_env_close(env); }
+};
+using EnvPtr = std::unique_ptr<MDB_env, EnvClose>;
+
+/// Opens the unnamed database of `env`, the file of a store that messages call `name`. Fails with
+/// `invalid_argument` if the file is another program's or of a format that this one cannot read.
+Result<MDB_dbi> open_database(MDB_env* env, const std::string& name);
+
+/// Refuses options that no store can have, and directories that none can be in (network file
+/// systems); makes the directory if it is missing.
+Status prepare_directory(const LmdbOptions& options);
+
+/// Owns the MDB_env, and this process's claim to the directory.
 class Environment {
  public:
+  /// After prepare_directory(), and while a SharedFile of the directory is open: it keeps
+  /// compact_lmdb() out, which would replace the data file.
   static Result<std::unique_ptr<Environment>> open(const LmdbOptions& options);
   ~Environment();
   Environment(const Environment&) = delete;
@@ -55,15 +71,11 @@ class Environment {
   int clear_stale_readers() const;
 
  private:
-  using Identity = std::pair<std::uint64_t, std::uint64_t>;  // Device and inode of the directory.
-
-  Environment(std::string dir, Identity identity);
-  static Result<Identity> claim_directory(const std::string& dir);
+  Environment(std::string dir, std::unique_ptr<DirectoryClaim> claim);
   Status open_env(const LmdbOptions& options);
-  Status open_database();
 
   std::string dir_;
-  Identity identity_;
+  const std::unique_ptr<DirectoryClaim> claim_;
   MDB_env* env_ = nullptr;
   MDB_dbi dbi_ = 0;
   std::size_t page_bytes_ = 0;

@@ -9,6 +9,7 @@
 
 #include "base/mutant.h"
 #include "kv/engine.h"
+#include "kv/lmdb/copy_target.h"
 #include "kv/lmdb/free_runs.h"
 #include "kv/lmdb/lmdb_view.h"
 
@@ -76,11 +77,11 @@ struct LmdbStore::Batch {
   std::size_t writers = 0;  // Requests that wrote something.
 };
 
-LmdbStore::LmdbStore(LmdbOptions options, std::unique_ptr<Environment> environment,
-                     std::unique_ptr<SharedFile> shared)
+LmdbStore::LmdbStore(LmdbOptions options, std::unique_ptr<SharedFile> shared,
+                     std::unique_ptr<Environment> environment)
     : options_(std::move(options)),
-      environment_(std::move(environment)),
       shared_(std::move(shared)),
+      environment_(std::move(environment)),
       bells_(shared_->bell_words(), [this] { return environment_->info().me_last_txnid; }),
       reserve_bytes_(reserve_for(options_, environment_->info().me_mapsize)),
       readers_checked_(options_.clock->mono()),
@@ -89,11 +90,12 @@ LmdbStore::LmdbStore(LmdbOptions options, std::unique_ptr<Environment> environme
 LmdbStore::~LmdbStore() = default;
 
 Result<std::unique_ptr<LmdbStore>> LmdbStore::open(LmdbOptions options) {
-  SLUICE_LET(environment, Environment::open(options));
+  SLUICE_TRY(prepare_directory(options));
   SLUICE_LET(shared, SharedFile::open(options.dir, *options.clock));
+  SLUICE_LET(environment, Environment::open(options));
   warn_of_wrong_date(options, shared->now());
   return std::unique_ptr<LmdbStore>(
-      new LmdbStore(std::move(options), std::move(environment), std::move(shared)));
+      new LmdbStore(std::move(options), std::move(shared), std::move(environment)));
 }
 
 Result<Commit> LmdbStore::do_run(const Body& body, const WriteOptions& options) {
@@ -339,6 +341,15 @@ Result<std::uint16_t> LmdbStore::do_raise_epoch() {
     return error(Code::storage_full, "no room left to write the epoch");
   SLUICE_TRY(request.result);
   return next;
+}
+
+Status LmdbStore::do_copy_to(const std::string& dir) {
+  SLUICE_TRY(poisoned());
+  SLUICE_LET(target, CopyTarget::make(dir));
+  SLUICE_TRY(target->write_data(*environment_));
+  // After the data: the time was told to whoever wrote what is in it.
+  SLUICE_TRY(shared_->copy_time_to(dir));
+  return target->finish();
 }
 
 Stats LmdbStore::stats() const {

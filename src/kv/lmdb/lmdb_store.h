@@ -39,8 +39,8 @@ class LmdbStore final : public Store {
  private:
   struct Batch;
 
-  LmdbStore(LmdbOptions options, std::unique_ptr<Environment> environment,
-            std::unique_ptr<SharedFile> shared);
+  LmdbStore(LmdbOptions options, std::unique_ptr<SharedFile> shared,
+            std::unique_ptr<Environment> environment);
 
   Result<Commit> do_run(const Body& body, const WriteOptions& options) override;
   void do_submit(Body body, Done done, const WriteOptions& options) override;
@@ -51,6 +51,7 @@ class LmdbStore final : public Store {
   }
   WallTime do_now() const override { return shared_->now(); }
   Result<std::uint16_t> do_raise_epoch() override;
+  Status do_copy_to(const std::string& dir) override;
 
   void commit_batch();
   void commit_singly(const std::vector<Request*>& requests);
@@ -73,8 +74,10 @@ class LmdbStore final : public Store {
   static constexpr std::size_t kOverlayBytes = std::size_t{512} * 1024;
 
   const LmdbOptions options_;
-  const std::unique_ptr<Environment> environment_;
+  // Opened first and closed last: compact_lmdb() takes its lock for a sign that nobody has the data
+  // file open.
   const std::unique_ptr<SharedFile> shared_;
+  const std::unique_ptr<Environment> environment_;
   const Bells bells_;
   const std::uint64_t reserve_bytes_;
 

@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
+#include <cstring>
 
 #include "base/check.h"
 #include "kv/lmdb/environment.h"
@@ -120,6 +123,22 @@ void SharedFile::tell_until(std::int64_t time_ns) const {
   std::int64_t told_ns = layout_->told_ns.load(std::memory_order_relaxed);
   while (told_ns < time_ns && !layout_->told_ns.compare_exchange_weak(told_ns, time_ns)) {
   }
+}
+
+// The rest of the file is taken from the disk by the first process that opens the copy.
+Status SharedFile::copy_time_to(const std::string& dir) const {
+  const std::string path = dir + "/bell";
+  std::array<char, offsetof(Layout, told_ns) + sizeof(Layout::told_ns)> bytes{};
+  const std::int64_t told_ns = layout_->told_ns;
+  std::memcpy(bytes.data() + offsetof(Layout, magic), &Layout::kMagic, sizeof Layout::kMagic);
+  std::memcpy(bytes.data() + offsetof(Layout, told_ns), &told_ns, sizeof told_ns);
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.get() < 0) return failed("cannot make", path);
+  const ssize_t written = ::write(file.get(), bytes.data(), bytes.size());
+  if (written >= 0 && written != static_cast<ssize_t>(bytes.size())) errno = ENOSPC;
+  if (written != static_cast<ssize_t>(bytes.size()) || fsync(file.get()) != 0)
+    return failed("cannot write", path);
+  return {};
 }
 
 void SharedFile::lock_gate() {

@@ -32,6 +32,10 @@ class SharedFile {
   /// microseconds one of the callers also writes one.
   WallTime now() const;
 
+  /// Writes the file of a copy of the store in `dir`, which must have none: the latest time that
+  /// anybody was told, so that the copy's does not run backwards. Synced, but for its name.
+  Status copy_time_to(const std::string& dir) const;
+
   /// The gate makes writers of several processes take turns. LMDB's own write lock is not fair: a
   /// process that releases it and wants it back at once usually wins over one that must first wake
   /// up. Whoever wants the write lock waits for it while holding the gate, so the last owner queues

@@ -178,6 +178,11 @@ Result<std::uint16_t> FaultStore::do_raise_epoch() {
   return memory_->raise_epoch();
 }
 
+Status FaultStore::do_copy_to(const std::string& dir) {
+  SLUICE_TRY(usable());
+  return memory_->copy_to(dir);
+}
+
 Stats FaultStore::stats() const {
   return memory_->stats();
 }

@@ -128,6 +128,10 @@ Result<std::uint16_t> MemoryStore::do_raise_epoch() {
   return ++epoch_;
 }
 
+Status MemoryStore::do_copy_to(const std::string&) {
+  return {Code::invalid_argument, "a memory store has no file to copy"};
+}
+
 std::unique_ptr<Store> open_memory(MemoryOptions options) {
   return std::make_unique<MemoryStore>(std::move(options));
 }

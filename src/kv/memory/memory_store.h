@@ -36,6 +36,7 @@ class MemoryStore final : public Store {
     return opened_wall_ + (options_.clock->mono() - opened_mono_);
   }
   Result<std::uint16_t> do_raise_epoch() override;
+  Status do_copy_to(const std::string& dir) override;
 
   std::optional<Result<Commit>> attempt(const Body& body);
 

@@ -41,6 +41,10 @@ int run_die_inside(const Words& words);
 int run_hold_read(const Words& words);
 /// DIR KEY BELL: commits one write and rings BELL, unless that is "-".
 int run_commit_one(const Words& words);
+/// DIR TARGET: says "begin" once the store is open, and "copy CODE".
+int run_copy(const Words& words);
+/// DIR: says "begin" and "compact CODE".
+int run_compact(const Words& words);
 /// DIR ROUNDS: answers each "ping" with a "pong". Says how often it waited in vain.
 int run_pong(const Words& words);
 /// DIR AHEAD_S: opens the store with a wall clock that is so many seconds ahead (or behind), and

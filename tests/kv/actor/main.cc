@@ -25,6 +25,8 @@ int run(const std::string& command, const Words& words) {
       {"die_inside", run_die_inside},
       {"hold_read", run_hold_read},
       {"commit_one", run_commit_one},
+      {"copy", run_copy},
+      {"compact", run_compact},
       {"pong", run_pong},
       {"tell_time", run_tell_time},
       {"images", run_images}};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The roles of one process among several: the killed writer, the killed reader, the ringer.
+// The roles of one process among several: the killed writer, the killed reader, the ringer, the
+// copier.
 #include <unistd.h>
 
 #include <csignal>
@@ -43,6 +44,21 @@ int run_commit_one(const Words& words) {
   });
   say(outcome ? "committed" : outcome.error().to_string());
   return outcome ? 0 : 1;
+}
+
+int run_copy(const Words& words) {
+  const auto store = open_or_exit(words.text(0));
+  say("begin");
+  const Status status = store->copy_to(words.text(1));
+  say(std::string("copy ") + code_name(status.code()));
+  return status.ok() ? 0 : 1;
+}
+
+int run_compact(const Words& words) {
+  say("begin");
+  const Status status = kv::compact_lmdb({.dir = words.text(0)});
+  say(std::string("compact ") + code_name(status.code()));
+  return status.ok() ? 0 : 1;
 }
 
 namespace {
