@@ -16,7 +16,7 @@ foreach(room base codec kv queue runtime)
 endforeach()
 # SluiceConfig.cmake.in and sluice.pc.in name the same ones.
 target_link_libraries(sluice PUBLIC tl::expected Threads::Threads
-                             PRIVATE PkgConfig::LMDB OpenSSL::Crypto fmt::fmt)
+                             PRIVATE PkgConfig::LMDB fmt::fmt)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Sluice)
 configure_package_config_file(cmake/SluiceConfig.cmake.in SluiceConfig.cmake

@@ -41,9 +41,9 @@ endfunction()
 
 # sluice_test(NAME SOURCES... LINKS targets... [SERIAL] [TIMEOUT s]): a gtest program whose cases
 # become ctest entries "NAME.Suite.case". SERIAL: runs alone, because it measures or saturates.
-# A room's own tests that may run together carry the label "fast" (./test --fast). Their code runs
-# once and is compiled in every build, so it is compiled without optimisation; with all sanitizers of
-# the build, because templates of the public headers are compiled nowhere else.
+# The tests under src/ and apps/ that may run together carry the label "fast" (./test --fast). Their
+# code runs once and is compiled in every build, so it is compiled without optimisation; with all
+# sanitizers of the build, because templates of the public headers are compiled nowhere else.
 function(sluice_test name)
   if(NOT SLUICE_TESTS)
     return()
@@ -61,7 +61,8 @@ function(sluice_test name)
     list(APPEND properties RUN_SERIAL TRUE)
   endif()
   string(FIND "${CMAKE_CURRENT_SOURCE_DIR}/" "${PROJECT_SOURCE_DIR}/src/" in_a_room)
-  if(in_a_room EQUAL 0 AND NOT TEST_SERIAL)
+  string(FIND "${CMAKE_CURRENT_SOURCE_DIR}/" "${PROJECT_SOURCE_DIR}/apps/" in_an_app)
+  if((in_a_room EQUAL 0 OR in_an_app EQUAL 0) AND NOT TEST_SERIAL)
     list(APPEND properties LABELS fast)
     target_compile_options(${name} PRIVATE -O0)
   endif()

@@ -2,7 +2,6 @@
 #include "queue/names.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <sluice/job.h>
 
 #include <array>
@@ -11,6 +10,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "codec/sha256.h"
 
 namespace sluice::queue {
 namespace {
@@ -65,10 +65,7 @@ Status check_name(std::string_view what, std::string_view name) {
 }
 
 Bytes16 hash_of(std::string_view name) {
-  // Finding the algorithm takes longer than the hash: once for the process.
-  static const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
-  std::array<unsigned char, 32> digest;
-  SLUICE_CHECK(EVP_Digest(name.data(), name.size(), digest.data(), nullptr, sha256, nullptr) == 1);
+  const auto digest = codec::sha256(name);
   Bytes16 hash;
   std::copy_n(digest.begin(), Bytes16::kSize, hash.bytes.begin());
   return hash;

@@ -57,10 +57,17 @@ Status LmdbView::scan(const Scan& scan, const Visitor& visitor) {
                         : seek(cursor.get(), scan.begin, &key, &value);
   const MDB_cursor_op step = scan.reverse ? MDB_PREV : MDB_NEXT;
   const std::string_view begin = std::max(scan.begin, kFirstUserKey);
-  for (; rc == 0; rc = mdb_cursor_get(cursor.get(), &key, &value, step)) {
+  // A damaged page can hold keys of anywhere, and lead round in a circle: whoever scans relies on
+  // keys that lie in the range, and on an end.
+  std::string_view last = scan.reverse ? scan.end : scan.begin;
+  for (bool first = true; rc == 0; first = false) {
     const std::string_view at = to_view(key);
     if (scan.reverse ? at < begin : at >= scan.end) return {};
+    const bool in_order = scan.reverse ? at < last : at > last || (first && at == last);
+    if (!in_order) return error(Code::corrupt, "scan: the keys of the store are out of order");
     if (!visitor(at, to_view(value))) return {};
+    last = at;
+    rc = mdb_cursor_get(cursor.get(), &key, &value, step);
   }
   return rc == MDB_NOTFOUND ? Status() : lmdb_status(rc, "scan");
 }
