@@ -93,6 +93,11 @@ MUTANTS = {
     "runtime.refilled_twice": (
         "runtime_test", "Bucket.is_full_at_first_and_says_when_the_next_token_comes"),
     "runtime.wake_up_dropped": ("runtime_test", "DelayQueueThreads.no_wake_up_is_lost"),
+    "worker.no_job_lock": (
+        "worker_test",
+        "Worker.the_processes_of_a_run_hold_the_lock_of_their_job_and_nobody_else_does"),
+    "worker.orphans_stay": (
+        "worker_test", "Recovery.orphans_are_ended_before_the_job_is_offered_again"),
 }
 
 
