@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Parse, call, print, exit code.
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include "queuectl/commands/commands.h"
+#include "queuectl/context.h"
+#include "queuectl/help.h"
+#include "queuectl/text/suggest.h"
+#include "queuectl/text/visible.h"
+
+namespace sluice::cli {
+namespace {
+
+std::string version_line() {
+  return "queuectl " + std::string(kVersion) + "\n";
+}
+
+int report(const Status& status) {
+  write_all(2, "queuectl: " + visible(status.message()) + "\n");
+  return code_info(status.code()).exit_code;
+}
+
+/// "worker --help": the commands that begin with that word. Empty if there is none.
+std::string group_help(const std::string& word) {
+  std::string text;
+  for (const Command& command : all_commands())
+    if (command.name.starts_with(word + " ")) {
+      std::string name(command.name);
+      name.resize(std::max<std::size_t>(name.size() + 2, 18), ' ');
+      text += "  " + name + std::string(command.summary) + "\n";
+    }
+  return text.empty() ? text : "Usage: queuectl " + word + " COMMAND [OPTIONS]\n\n" + text;
+}
+
+int unknown_command(const std::vector<std::string>& words) {
+  std::vector<std::string_view> names;
+  for (const Command& command : all_commands()) names.push_back(command.name);
+  std::string word = words.front();
+  const auto asks = [](const std::string& one) { return one == "--help" || one == "-h"; };
+  if (const std::string help = group_help(word);
+      !help.empty() && std::ranges::any_of(words, asks)) {
+    write_all(1, help);
+    return kOk;
+  }
+  const auto is_group = [&](std::string_view name) { return name.starts_with(word + " "); };
+  if (words.size() > 1 && std::ranges::any_of(names, is_group)) word += " " + words[1];
+  std::string hint = did_you_mean(word, names);
+  if (std::ranges::any_of(names, is_group)) {
+    std::string group;
+    for (const auto name : names)
+      if (is_group(name)) group.append(group.empty() ? "" : ", ").append(name);
+    hint = "there are " + group;
+  }
+  if (hint.empty()) hint = "see queuectl --help";
+  return report({Code::invalid_argument, "there is no command " + in_quotes(word) + ": " + hint});
+}
+
+int run(const Command& command, const std::vector<std::string>& words) {
+  const auto arguments = Arguments::parse(command, words);
+  if (!arguments) return report(arguments.error());
+  if (arguments->has("--help")) {
+    write_all(1, command_help(command));
+    return kOk;
+  }
+  if (arguments->has("--version")) {
+    write_all(1, version_line());
+    return kOk;
+  }
+  const auto context = Context::make(*arguments);
+  if (!context) return report(context.error());
+  const auto code = command.run(**context, *arguments);
+  return code ? *code : report(code.error());
+}
+
+/// `__complete WHAT [QUEUE]`, for completion scripts.
+int complete(const std::vector<std::string>& options, const std::vector<std::string>& words) {
+  const auto arguments = Arguments::parse({}, options);
+  if (!arguments) return kFailed;
+  const auto context = Context::make(*arguments);
+  const std::string queue = words.size() > 2 ? words[2] : std::string(kDefaultQueue);
+  return context && complete_words(**context, words[1], queue) ? kOk : kFailed;
+}
+
+int start(std::vector<std::string> words) {
+  // Options of every command may also stand before it.
+  std::vector<std::string> front;
+  while (!words.empty() && words.front().starts_with('-')) {
+    const bool takes_value = words.front() == "--db" || words.front() == "--color";
+    for (int i = 0; i < (takes_value ? 2 : 1) && !words.empty(); ++i) {
+      front.push_back(words.front());
+      words.erase(words.begin());
+    }
+  }
+  const auto in_front = [&](std::string_view word) {
+    return std::ranges::find(front, word) != front.end();
+  };
+  if (words.empty() && in_front("--version")) {
+    write_all(1, version_line());
+    return kOk;
+  }
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    front.emplace_back("--help");
+  }
+  if (words.empty()) {
+    const bool asked = in_front("--help") || in_front("-h");
+    write_all(asked ? 1 : 2, program_help());
+    return asked ? kOk : code_info(Code::invalid_argument).exit_code;
+  }
+  if (words.size() >= 2 && words.front() == "__complete") return complete(front, words);
+  const FoundCommand found = find_command(words);
+  if (found.command == nullptr) {
+    words.insert(words.end(), front.begin(), front.end());
+    return unknown_command(words);
+  }
+  words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(found.words));
+  words.insert(words.begin(), front.begin(), front.end());
+  return run(*found.command, words);
+}
+
+}  // namespace
+
+const std::vector<Command>& all_commands() {
+  static const std::vector<Command> commands = [] {
+    std::vector<Command> all;
+    for (const auto& group :
+         {enqueue_commands(), look_commands(), logs_commands(), wait_commands(), change_commands(),
+          queue_commands(), dlq_commands(), worker_commands(), schedule_commands(), top_commands(),
+          watch_commands(), metrics_commands(), health_commands(), keep_commands(),
+          config_commands(), completion_commands()})
+      all.insert(all.end(), group.begin(), group.end());
+    return all;
+  }();
+  return commands;
+}
+
+FoundCommand find_command(const std::vector<std::string>& words) {
+  const std::string two = words.size() > 1 ? words[0] + " " + words[1] : std::string();
+  for (const Command& command : all_commands())
+    if (!two.empty() && (command.name == two || command.alias == two)) return {&command, 2};
+  for (const Command& command : all_commands())
+    if (command.name == words[0] || command.alias == words[0]) return {&command, 1};
+  return {};
+}
+
+}  // namespace sluice::cli
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);
+  return sluice::cli::start(std::vector<std::string>(argv + 1, argv + argc));
+}
