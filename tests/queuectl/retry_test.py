@@ -1,0 +1,143 @@
+"""Failures: retries, backoff, the dead-letter queue, time limits, signals."""
+import os
+import signal
+import time
+from datetime import datetime
+
+from harness import QueuectlTest, alive, lines_of, main, wait_until
+
+
+def seconds(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
+class Retry(QueuectlTest):
+    def test_a_failing_job_runs_three_times_with_growing_waits_and_is_dead(self):
+        self.q("enqueue", "exit 1", "--id", "a")
+        self.drain()
+        job = self.job("a")
+        self.assertEqual((job["state"], job["attempts"], job["exit_code"], job["last_error"]),
+                         ("dead", 3, 1, "exit code 1"))
+        runs = job["runs"]
+        self.assertEqual([run["attempt"] for run in runs], [1, 2, 3])
+        gaps = [seconds(after["started_at"]) - seconds(before["ended_at"])
+                for before, after in zip(runs, runs[1:])]
+        # Never early; how late is a matter of the machine, and printed.
+        self.assertGreaterEqual(gaps[0], 2.0)
+        self.assertGreaterEqual(gaps[1], 4.0)
+        self.assertLess(gaps[0], 4.0)
+        self.assertLess(gaps[1], 8.0)
+        print(f"figure queuectl.backoff_late_s {max(gaps[0] - 2, gaps[1] - 4):.3f}")
+
+    def test_a_job_in_backoff_is_failed(self):
+        self.q("enqueue", "exit 3", "--id", "a", "--backoff-base", "100")
+        worker = self.start_worker()
+        self.wait_for_state("a", "failed")
+        job = self.jobs("--state", "failed")[0]
+        self.assertEqual((job["exit_code"], job["attempts"]), (3, 1))
+        self.assertGreater(seconds(job["run_at"]) - seconds(job["updated_at"]), 90)
+        self.q("retry", "a")
+        wait_until(lambda: self.job("a")["attempts"] == 2, "the second run")
+        worker.kill()
+
+    def test_the_dead_letter_queue(self):
+        self.q("enqueue", "echo no >&2; exit 7", "--id", "a", "--max-retries", "1")
+        self.q("enqueue", "true", "--id", "b")
+        self.drain()
+        self.assertIn("exit code 7", self.q("dlq", "list"))
+        self.assertEqual(self.jobs("--state", "dead")[0]["exit_code"], 7)
+        self.assertIn("exit code 7", self.q("dlq", "show", "a"))
+        self.fails(3, "dlq", "retry", "nobody")
+        self.fails(4, "dlq", "retry", "b")
+        self.fails(4, "dlq", "show", "b")
+        self.q("dlq", "retry", "a")
+        job = self.job("a")
+        self.assertEqual((job["state"], job["attempts"]), ("pending", 0))
+        self.drain()
+        self.assertEqual((self.job("a")["state"], self.job("a")["attempts"]), ("dead", 1))
+        self.q("dlq", "retry", "--all")
+        self.assertEqual(self.q("dlq", "list"), "")
+        done = self.run_q("dlq", "retry", "--all")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(b"empty", done.stderr)
+        self.drain()
+        self.q("dlq", "purge")
+        self.fails(3, "show", "a")
+
+    def test_a_command_that_does_not_exist(self):
+        self.q("enqueue", "no-such-program --x", "--id", "text", "--backoff-base", "0")
+        self.q("enqueue", "--id", "argv", "--backoff-base", "0", "--", "no-such-program", "--x")
+        self.q("enqueue", "true", "--id", "cwd", "--backoff-base", "0", "--cwd", "/no/such/place")
+        self.drain()
+        for name in ("text", "argv"):
+            job = self.job(name)
+            self.assertEqual((job["state"], job["attempts"], job["exit_code"]), ("dead", 3, 127))
+            self.assertIn("not found", self.q("logs", name))
+        self.assertIn("/no/such/place", self.job("cwd")["last_error"])
+
+    def test_a_job_killed_by_a_signal(self):
+        self.q("enqueue", "kill -USR1 $$", "--id", "a", "--max-retries", "1")
+        self.drain()
+        job = self.job("a")
+        self.assertEqual(job["exit_code"], 128 + signal.SIGUSR1)
+        self.assertIn("SIGUSR1", job["last_error"])
+
+    def test_a_job_over_its_time_is_ended_with_all_of_its_processes(self):
+        pids = os.path.join(self.home, "pids")
+        self.q("enqueue", f"trap '' TERM; sleep 100 & echo $$ $! > {pids}; sleep 100", "--id", "a",
+               "--timeout", "1", "--kill-after", "0.5", "--max-retries", "1")
+        self.drain()
+        job = self.job("a")
+        self.assertEqual(job["state"], "dead")
+        self.assertIn("timed out", job["last_error"])
+        self.assertGreaterEqual(job["duration"], 1.5)
+        for pid in lines_of(pids)[0].split():
+            self.assertFalse(alive(int(pid)))
+        self.assertEqual(self.job_processes(), [])
+
+    def test_a_job_that_obeys_sigterm_is_not_killed(self):
+        self.q("enqueue", "trap 'echo bye; exit 5' TERM; while :; do sleep 0.05; done", "--id", "a",
+               "--timeout", "0.5", "--max-retries", "1")
+        self.drain()
+        self.assertTrue(self.q("logs", "a").endswith("bye\n"))
+        self.assertEqual(self.job("a")["exit_code"], 5)
+
+    def test_exit_codes_decide_about_retries(self):
+        self.q("enqueue", "exit 9", "--id", "a", "--no-retry-on", "9,10")
+        self.q("enqueue", "exit 9", "--id", "b", "--retry-on", "75")
+        self.q("enqueue", "exit 75", "--id", "c", "--retry-on", "75", "--backoff-base", "0")
+        self.drain()
+        self.assertEqual([self.job(name)["attempts"] for name in "abc"], [1, 1, 3])
+        self.assertEqual(set(self.states().values()), {"dead"})
+
+    def test_what_a_job_leaves_in_its_group_is_ended_with_it(self):
+        pids = os.path.join(self.home, "pids")
+        self.q("enqueue", f"sleep 1000 & echo $! > {pids}", "--id", "a")
+        self.drain()
+        self.assertEqual(self.job("a")["state"], "completed")
+        wait_until(lambda: not alive(int(lines_of(pids)[0])), "the sleep to go")
+
+    def test_a_follow_up_is_run_once_the_job_is_over(self):
+        out = os.path.join(self.home, "out")
+        tell = f'echo "$QUEUECTL_DONE_ID $QUEUECTL_DONE_STATE $QUEUECTL_DONE_EXIT_CODE" >> {out}'
+        self.q("enqueue", "true", "--id", "good", "--on-done", tell)
+        self.q("enqueue", "exit 4", "--id", "bad", "--backoff-base", "0", "--on-done", tell)
+        self.drain()
+        self.assertEqual(sorted(lines_of(out)), ["bad dead 4", "good completed 0"])
+
+    def test_a_scheduled_job_waits_for_its_time(self):
+        begin = time.time()
+        self.q("enqueue", "date +%s.%N", "--id", "a", "--delay", "2")
+        self.q("enqueue", "date +%s.%N", "--id", "b", "--at", "+2s")
+        self.assertEqual(set(self.states().values()), {"scheduled"})
+        self.drain("--count", "2")
+        late = []
+        for name in "ab":
+            started = float(self.q("logs", name))
+            self.assertGreaterEqual(started, begin + 2)
+            late.append(started - begin - 2)
+        print(f"figure queuectl.due_late_s {max(late):.3f}")
+
+
+if __name__ == "__main__":
+    main()
