@@ -198,8 +198,7 @@ WallTime JobView::updated() const {
 }
 
 std::string short_worker(std::string_view worker) {
-  if (worker.starts_with(worker::kWorkerPrefix)) worker.remove_prefix(worker::kWorkerPrefix.size());
-  return std::string(worker);
+  return std::string(worker::short_name(worker));
 }
 
 void write_json(codec::json::Writer& writer, const JobView& view,

@@ -130,7 +130,7 @@ const std::vector<Command>& all_commands() {
          {enqueue_commands(), look_commands(), logs_commands(), wait_commands(), change_commands(),
           queue_commands(), dlq_commands(), worker_commands(), schedule_commands(), top_commands(),
           watch_commands(), metrics_commands(), health_commands(), keep_commands(),
-          config_commands(), completion_commands()})
+          config_commands(), completion_commands(), man_commands()})
       all.insert(all.end(), group.begin(), group.end());
     return all;
   }();

@@ -37,9 +37,13 @@ std::string log_path(const std::string& dir, const queue::Token& token) {
          std::to_string(token.claim);
 }
 
-std::string run_book_path(const std::string& dir, std::string_view worker) {
+std::string_view short_name(std::string_view worker) {
   if (worker.starts_with(kWorkerPrefix)) worker.remove_prefix(kWorkerPrefix.size());
-  return dir + "/runs/" + std::string(worker);
+  return worker;
+}
+
+std::string run_book_path(const std::string& dir, std::string_view worker) {
+  return dir + "/runs/" + std::string(short_name(worker));
 }
 
 std::uint64_t worker_place(std::string_view worker) {

@@ -31,6 +31,8 @@ std::uint64_t job_place(const kv::Mark& number);
 /// Registered workers whose name begins with this hold their place in the lock file; others are
 /// of other programs.
 inline constexpr std::string_view kWorkerPrefix = "queuectl/";
+/// Without that prefix, for people.
+std::string_view short_name(std::string_view worker);
 /// A name of its own for this process: the prefix, host, pid, and chance.
 std::string new_worker_name();
 

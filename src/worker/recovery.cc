@@ -55,10 +55,11 @@ std::vector<exec::TreeMark> marks_of(const exec::LockFile& locks, const std::str
 Status give_back(queue::Queues& queues, const Left& left, const std::string& worker, bool begun) {
   Status status;
   if (begun)
-    status = queues.fail({.queue = left.job.queue,
-                          .token = left.token,
-                          .error = to_text({.problem = "the worker " + worker + " died"}),
-                          .delay = Duration{}});
+    status = queues.fail(
+        {.queue = left.job.queue,
+         .token = left.token,
+         .error = to_text({.problem = "the worker " + std::string(short_name(worker)) + " died"}),
+         .delay = Duration{}});
   else
     status = queues.release({.queue = left.job.queue, .token = left.token});
   return status.code() == Code::lease_lost ? Status() : status;

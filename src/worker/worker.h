@@ -50,6 +50,9 @@ struct WorkerOptions {
   const Clock* clock = &system_clock();
 };
 
+/// The longest that a run that has ended waits for others, to be settled with them in one sync.
+inline constexpr Duration kSettleMax = std::chrono::milliseconds(25);
+
 /// A worker process: claims jobs, runs up to `slots` of them at once, and settles how they ended.
 ///
 /// Lifecycle: open() registers it and takes its lock; run() works until it is told to stop, or has

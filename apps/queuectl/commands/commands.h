@@ -22,9 +22,10 @@ std::vector<Command> schedule_commands();
 std::vector<Command> top_commands();
 std::vector<Command> watch_commands();
 std::vector<Command> metrics_commands();
-std::vector<Command> health_commands();      ///< verify, doctor.
-std::vector<Command> keep_commands();        ///< backup, compact, export.
-std::vector<Command> completion_commands();  ///< completion, man.
+std::vector<Command> health_commands();  ///< verify, doctor.
+std::vector<Command> keep_commands();    ///< backup, compact, export.
+std::vector<Command> completion_commands();
+std::vector<Command> man_commands();
 
 /// All of them, in the order in which --help shows them.
 const std::vector<Command>& all_commands();

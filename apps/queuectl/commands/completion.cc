@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// completion, man: made from the tables of commands and options.
+// completion: made from the tables of commands and options.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -77,6 +77,22 @@ std::string bash_values(Takes takes) {
   }
 }
 
+/// Which words the command line has so far, without the options of every command.
+constexpr std::string_view kBashWords =
+    "_queuectl() {\n"
+    "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+    "  local words=() db= queue= offer= options= values= i\n"
+    "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
+    "    case ${COMP_WORDS[i]} in\n"
+    "      --db) db=${COMP_WORDS[++i]} ;;\n"
+    "      --color) ((++i)) ;;\n"
+    "      --queue | -Q) queue=${COMP_WORDS[++i]} ;;\n"
+    "      -*) ;;\n"
+    "      *) words+=(\"${COMP_WORDS[i]}\") ;;\n"
+    "    esac\n"
+    "  done\n"
+    "  local first=${words[0]} second=${words[1]}\n";
+
 std::string bash_script() {
   std::vector<std::string> firsts;
   std::string groups;
@@ -105,20 +121,8 @@ std::string bash_script() {
   for (const auto& [name, takes] : taking)
     values += "    " + name + ") COMPREPLY=($(compgen -W \"" + bash_values(takes) +
               "\" -- \"$word\")); return ;;\n";
-  return "# bash completion for queuectl:  source <(queuectl completion bash)\n"
-         "_queuectl() {\n"
-         "  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-         "  local words=() db= queue= offer= options= values= i\n"
-         "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-         "    case ${COMP_WORDS[i]} in\n"
-         "      --db) db=${COMP_WORDS[++i]} ;;\n"
-         "      --color) ((++i)) ;;\n"
-         "      --queue | -Q) queue=${COMP_WORDS[++i]} ;;\n"
-         "      -*) ;;\n"
-         "      *) words+=(\"${COMP_WORDS[i]}\") ;;\n"
-         "    esac\n"
-         "  done\n"
-         "  local first=${words[0]} second=${words[1]}\n"
+  return "# bash completion for queuectl:  source <(queuectl completion bash)\n" +
+         std::string(kBashWords) +
          "  COMPREPLY=()\n"
          "  if ((${#words[@]} == 0)) && [[ $before != --db && $before != --color ]]; then\n"
          "    COMPREPLY=($(compgen -W \"" +
@@ -231,69 +235,6 @@ Result<int> completion(Context& context, const Arguments& arguments) {
   return kOk;
 }
 
-// -------------------------------------------------------------------------------------------- man
-
-std::string roff(std::string_view text) {
-  std::string escaped;
-  bool at_start = true;
-  for (const char c : text) {
-    if (at_start && (c == '.' || c == '\'')) escaped += "\\&";
-    if (c == '\\')
-      escaped += "\\e";
-    else if (c == '-')
-      escaped += "\\-";
-    else
-      escaped += c;
-    at_start = c == '\n';
-  }
-  return escaped;
-}
-
-std::string roff_option(const Option& option) {
-  std::string text = ".TP\n";
-  if (option.letter != 0) text += "\\fB\\-" + std::string(1, option.letter) + "\\fR, ";
-  text += "\\fB" + roff(option.name) + "\\fR";
-  if (!option.value.empty()) text += " \\fI" + roff(option.value) + "\\fR";
-  return text + "\n" + roff(option.help) + "\n";
-}
-
-std::string man_page() {
-  std::string text = ".TH QUEUECTL 1 \"\" \"queuectl " + std::string(kVersion) +
-                     "\" \"User Commands\"\n"
-                     ".SH NAME\nqueuectl \\- a durable job queue for the command line\n"
-                     ".SH SYNOPSIS\n.B queuectl\n.I COMMAND\n.RI [ OPTIONS ]\n"
-                     ".SH DESCRIPTION\n"
-                     "Keeps jobs in a store on the disk, runs them with workers started in any\n"
-                     "terminal, retries those that fail, and keeps the output of every run.\n"
-                     "There is no daemon: every command opens the store itself.\n"
-                     ".SH OPTIONS OF EVERY COMMAND\n";
-  for (const Option& option : global_options()) text += roff_option(option);
-  text += ".SH COMMANDS\n";
-  for (const Command& command : all_commands()) {
-    text += ".SS \"" + roff(command.name) + " " + roff(command.arguments) + "\"\n";
-    text += roff(command.summary) + ".\n";
-    if (!command.details.empty()) text += ".PP\n.nf\n" + roff(command.details) + "\n.fi\n";
-    for (const Option& option : command.options) text += roff_option(option);
-  }
-  text += ".SH SETTINGS\n";
-  for (const ConfigKey& key : config_keys())
-    text += ".TP\n\\fB" + roff(key.name) + "\\fR (default " + roff(key.standard) + ")\n" +
-            roff(key.help) + "\n";
-  return text +
-         ".SH EXIT STATUS\n"
-         "0 ok, 1 failed, 2 wrong usage, 3 no such job or key, 4 conflict, 5 storage, 124 timed\n"
-         "out, 130 and 143 interrupted.\n"
-         ".SH FILES\n"
-         "\\fI~/.local/state/queuectl\\fR: the store, logs/ and locks; "
-         "\\fI~/.config/queuectl/config\\fR:\n"
-         "the settings.\n";
-}
-
-Result<int> man(Context& context, const Arguments&) {
-  context.print(man_page());
-  return kOk;
-}
-
 }  // namespace
 
 Result<int> complete_words(Context& context, std::string_view what, const std::string& queue) {
@@ -324,14 +265,6 @@ std::vector<Command> completion_commands() {
        .options = {},
        .takes = Takes::text,
        .run = completion},
-      {.name = "man",
-       .alias = "",
-       .arguments = "",
-       .summary = "print the manual page",
-       .details = "  queuectl man | man -l -",
-       .options = {},
-       .takes = Takes::nothing,
-       .run = man},
   };
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <sluice/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -111,6 +112,16 @@ class JobText {
   WallTime now_;
 };
 
+/// Long enough that two alike are rare, and short enough to be typed.
+std::string new_id() {
+  constexpr std::string_view kLetters = "0123456789bcdfghjkmnpqrstvwxyz";
+  constexpr int kLength = 8;
+  SystemRandom random;
+  std::string id;
+  for (int i = 0; i < kLength; ++i) id += kLetters[random.below(kLetters.size())];
+  return id;
+}
+
 /// Puts new jobs into the store, many at a time, with the environment that they share.
 class Enqueuer {
  public:
@@ -118,6 +129,8 @@ class Enqueuer {
       : context_(context), queues_(queues), defaults_(defaults), skip_(skip) {}
 
   Status add(queue::NewJob job) {
+    named_.push_back(!job.id.empty());
+    if (job.id.empty()) job.id = new_id();
     if (queues_known_.insert(job.queue).second) SLUICE_TRY(context_.prepare_queue(job.queue));
     bytes_ += job.payload.size();
     jobs_.push_back(std::move(job));
@@ -126,19 +139,7 @@ class Enqueuer {
   }
 
   Status flush() {
-    if (jobs_.empty()) return {};
-    std::vector<Result<std::string>> results;
-    const auto commit = queues_.store().run([&](kv::Transaction& txn) -> Status {
-      SLUICE_TRY(worker::keep_environment(txn, defaults_.environment_id, defaults_.environment,
-                                          queues_.store().now()));
-      queue::Scope scope(queues_, txn);
-      results = scope.enqueue(std::span<const queue::NewJob>(jobs_));
-      return {};
-    });
-    SLUICE_TRY(commit);
-    for (std::size_t i = 0; i < results.size(); ++i) note(jobs_[i], results[i]);
-    jobs_.clear();
-    bytes_ = 0;
+    while (!jobs_.empty()) SLUICE_TRY(flush_once());
     return {};
   }
 
@@ -149,6 +150,34 @@ class Enqueuer {
   std::uint64_t done() const { return ids_.size() + refused_ + skipped_; }
 
  private:
+  /// One transaction. Jobs whose id was made here and is taken get another, and are left for the
+  /// next.
+  Status flush_once() {
+    std::vector<Result<std::string>> results;
+    const auto commit = queues_.store().run([&](kv::Transaction& txn) -> Status {
+      SLUICE_TRY(worker::keep_environment(txn, defaults_.environment_id, defaults_.environment,
+                                          queues_.store().now()));
+      queue::Scope scope(queues_, txn);
+      results = scope.enqueue(std::span<const queue::NewJob>(jobs_));
+      return {};
+    });
+    SLUICE_TRY(commit);
+    std::vector<queue::NewJob> again;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const bool taken = !results[i] && results[i].error().code() == Code::already_exists;
+      if (taken && !named_[i] && !jobs_[i].unique) {
+        jobs_[i].id = new_id();
+        again.push_back(std::move(jobs_[i]));
+      } else {
+        note(jobs_[i], results[i]);
+      }
+    }
+    jobs_ = std::move(again);
+    named_.assign(jobs_.size(), false);
+    bytes_ = 0;
+    return {};
+  }
+
   void note(const queue::NewJob& job, const Result<std::string>& result) {
     if (result) {
       ids_.push_back(*result);
@@ -169,6 +198,7 @@ class Enqueuer {
   const bool skip_;
   std::set<std::string> queues_known_;
   std::vector<queue::NewJob> jobs_;
+  std::vector<bool> named_;  // Which of them the user has named.
   std::size_t bytes_ = 0;
   std::vector<std::string> ids_;
   Status refusal_;
@@ -246,8 +276,7 @@ Result<int> import(Context& context, const Arguments& arguments) {
 Result<int> enqueue_array(Context& context, queue::Queues& queues, JobSpec spec,
                           const JobDefaults& defaults, const Arguments& arguments) {
   SLUICE_LET(array, parse_array(*arguments.text("--array")));
-  const std::string base = spec.id.value_or(
-      "array-" + std::to_string(context.clock().wall().time_since_epoch().count()));
+  const std::string base = spec.id.value_or(new_id());
   if (array.at_once && !spec.group) spec.group = base;
   const std::string queue = spec.queue.value_or(std::string(kDefaultQueue));
   SLUICE_TRY(context.prepare_queue(queue));

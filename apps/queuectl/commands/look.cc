@@ -39,7 +39,7 @@ std::string when_of(const JobView& view, WallTime now) {
 }
 
 Table job_table() {
-  return {.columns = {{.title = "ID", .may_cut = true, .priority = 0, .width_min = 8},
+  return {.columns = {{.title = "ID", .may_cut = true, .priority = 0, .width_min = 12},
                       {.title = "STATE", .priority = 0},
                       {.title = "TRIES", .align = Align::right, .priority = 2},
                       {.title = "PRIO", .align = Align::right, .priority = 4},
@@ -243,8 +243,10 @@ Result<std::vector<QueueStatus>> status_of_queues(queue::Queues& queues,
       if (only && queue.name != *only) continue;
       SLUICE_LET(counts, count_states(queues, queue.name));
       QueueStatus one{.name = queue.name, .paused = queue.paused, .counts = counts};
+      const bool any = counts[static_cast<std::size_t>(State::pending)] > 0;
       if (const auto first =
-              queues.list({.queue = queue.name, .lane = queue::Lane::ready, .limit = 1});
+              !any ? Result<queue::Page>(queue::Page{})
+                   : queues.list({.queue = queue.name, .lane = queue::Lane::ready, .limit = 1});
           first && !first->jobs.empty())
         one.oldest = first->jobs.front().enqueued;
       all.push_back(std::move(one));

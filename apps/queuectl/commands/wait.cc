@@ -15,7 +15,7 @@ namespace {
 constexpr Duration kLookPeriod = std::chrono::milliseconds(50);
 constexpr Duration kEventWait = std::chrono::seconds(1);
 
-/// Sleeps until something has happened in the queue, as its stream of events tells; a queue
+/// Waits until something has happened in the queue, as its stream of events tells; a queue
 /// without one is looked at again after a moment.
 class QueueWatch {
  public:
@@ -26,7 +26,7 @@ class QueueWatch {
     if (config && config->config.events && end) cursor_ = *end;
   }
 
-  Status sleep(Duration at_most) {
+  Status pause(Duration at_most) {
     if (cursor_.empty()) {
       context_.clock().sleep_for(std::min(at_most, kLookPeriod), {});
       return {};
@@ -80,7 +80,7 @@ class Waiter {
       }
       waited.timed_out = left() <= Duration{};
       if (waited.timed_out) return waited;
-      SLUICE_TRY(watch.sleep(left()));
+      SLUICE_TRY(watch.pause(left()));
     }
   }
 
