@@ -91,6 +91,18 @@ TEST_P(AfterWaitTest, time_to_live_counts_during_the_wait) {
   EXPECT_EQ(breaches(bench), "");
 }
 
+TEST_P(AfterWaitTest, a_claim_that_finds_a_parent_expired_hands_out_what_waited_for_it) {
+  const Bench bench = open();
+  must(bench->enqueue({.queue = "q", .id = "parent", .ttl = 1min}));
+  must(bench->enqueue(
+      {.queue = "q", .id = "child", .after = {{.id = "parent", .policy = AfterPolicy::end}}}));
+  bench.advance(1min);
+  const auto leases = must(bench->claim({.queues = {"q"}}));
+  ASSERT_EQ(leases.size(), 1u);
+  EXPECT_EQ(leases[0].id, "child");
+  EXPECT_EQ(breaches(bench), "");
+}
+
 TEST_P(AfterWaitTest, a_cancelled_job_waits_for_nothing_any_more) {
   const Bench bench = with_parent(GetParam());
   must(bench->enqueue({.queue = "c", .id = "child", .after = {{"p", "p"}}}));

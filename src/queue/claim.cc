@@ -111,7 +111,7 @@ Result<ClaimOutcome> claim(Steps& steps, const ClaimPlan& plan) {
   for (Picker& picker : pickers) {
     SLUICE_TRY(picker.close());
     SLUICE_LET(moved, maintain(steps, picker));
-    outcome.moved = outcome.moved || moved || picker.cut_short();
+    outcome.moved = outcome.moved || moved || picker.made_way();
     if (taken > 0 || outcome.moved) continue;
     keep_earliest(outcome.next, picker.rate_ready());
     SLUICE_LET(next, next_claimable(steps.txn(), picker.queue().keys, picker.queue().config()));

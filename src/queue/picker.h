@@ -35,8 +35,10 @@ class Picker {
 
   QueueState& queue() { return queue_; }
   const std::vector<std::uint32_t>& shards_opened() const { return opened_; }
-  /// There was too much to put away for one transaction: claim again.
+  /// There was too much to put away for one transaction.
   bool cut_short() const { return put_away_ >= kClaimMovesMax; }
+  /// Jobs were put away. What waited for them may be ready with this commit: claim again.
+  bool made_way() const { return put_away_ > 0; }
   /// When the rate lets the next job through, if that is what stands in the way.
   std::optional<Millis> rate_ready() const { return rate_ready_; }
 

@@ -185,8 +185,8 @@ void Run::kill() {
 }
 
 MonoTime Run::tick() {
-  if (report_ || !process_) return MonoTime::max();
   const MonoTime now = context_.clock.mono();
+  if (report_) return now;  // Could not be started: nothing else will wake the worker for it.
   const MonoTime limit =
       command_.timeout != Duration{} ? started_ + command_.timeout : MonoTime::max();
   if (now >= limit && stopping_ == Stop::none) stop(Stop::timeout);

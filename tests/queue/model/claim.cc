@@ -129,6 +129,7 @@ Job* Model::next_job(Queue& queue, const std::vector<std::string>& skip) {
       break;
     }
     if (ends == nullptr) break;
+    ++put_away_;
     if (ends->expires <= now)
       bury(queue, *ends);
     else
@@ -181,8 +182,9 @@ std::vector<Claim> Model::take_jobs(const ClaimRequest& request) {
 
 std::vector<Claim> Model::claim(const ClaimRequest& request) {
   for (;;) {
+    put_away_ = 0;
     std::vector<Claim> claims = take_jobs(request);
-    std::uint64_t moved = 0;
+    std::uint64_t moved = put_away_;
     for (const std::string& name : request.queues)
       if (const auto queue = queues_.find(name); queue != queues_.end() && !queue->second.paused)
         moved += move_on(queue->second);

@@ -287,6 +287,7 @@ class Model {
   Code finish_lease(const Ack& request);
   Claim lease_out(const std::string& queue, Job& job, const ClaimRequest& request);
   std::vector<Claim> take_jobs(const ClaimRequest& request);
+  std::uint64_t put_away_ = 0;  // Jobs that the claim at hand has buried or cancelled.
 
   // Moves. What they cause in other jobs and in batches is done by settled().
   void move(Queue& queue, Job& job, Lane lane);
