@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Parse, call, print, exit code.
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <string>
@@ -148,7 +150,21 @@ FoundCommand find_command(const std::vector<std::string>& words) {
 
 }  // namespace sluice::cli
 
+namespace {
+
+// The store is a mapped file without checksums of its pages: one that points beyond the file ends
+// whoever follows it.
+void store_is_damaged(int) {
+  constexpr std::string_view kMessage =
+      "queuectl: the store is damaged: queuectl verify says more; restore a backup\n";
+  [[maybe_unused]] const auto ignored = write(2, kMessage.data(), kMessage.size());
+  _exit(sluice::cli::kStorage);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGBUS, store_is_damaged);
   return sluice::cli::start(std::vector<std::string>(argv + 1, argv + argc));
 }

@@ -157,7 +157,8 @@ bool Exchange::wait_for_work(Round& round, const std::stop_token& stop) {
   outbox_.erase(outbox_.begin(), outbox_.begin() + some);
   flushing_ = flushing_ && !outbox_.empty();
   round.extensions = std::exchange(extensions_, {});
-  round.wanted = inbox_.leases.empty() ? wanted_ : 0;
+  const bool puts_back = std::ranges::any_of(round.settlements, &Settlement::is_release);
+  round.wanted = inbox_.leases.empty() && !puts_back ? wanted_ : 0;
   claiming_.emplace();
   round.stop = claiming_->get_token();
   return true;
@@ -219,9 +220,11 @@ void Exchange::deliver(Round& round, Status status) {
     const MutexLock lock(mutex_);
     std::ranges::move(round.leases, std::back_inserter(inbox_.leases));
     std::ranges::move(round.lost, std::back_inserter(inbox_.lost));
-    for (Settlement& settlement : round.settlements)
+    for (Settlement& settlement : round.settlements) {
+      inbox_.released += settlement.is_release() ? 1 : 0;
       if (status.ok() && !settlement.spare.empty())
         inbox_.spare.push_back(std::move(settlement.spare));
+    }
     if (!status.ok()) inbox_.failure = std::move(status);
     claiming_.reset();
   }

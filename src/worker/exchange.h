@@ -20,11 +20,14 @@
 
 namespace sluice::worker {
 
-/// What is to become of a lease.
+/// What is to become of a lease. A transaction with a release in it claims nothing: it could not
+/// see the job that it has just put back, and would take a later one first.
 struct Settlement {
   std::variant<queue::AckRequest, queue::FailRequest, queue::ReleaseRequest> request = {};
   std::optional<queue::NewJob> follow_up = {};  ///< Enqueued in the same transaction.
   std::string spare = {};  ///< A file that nobody needs once that is committed.
+
+  bool is_release() const { return std::holds_alternative<queue::ReleaseRequest>(request); }
 };
 
 struct ExchangeOptions {
@@ -63,6 +66,7 @@ class Exchange {
   struct Taken {
     std::vector<queue::Lease> leases = {};
     std::vector<std::string> spare = {};  ///< Settlement::spare of what is committed.
+    std::size_t released = 0;             ///< Releases that are committed.
     std::vector<queue::Token> lost = {};  ///< Extended in vain: somebody else decided about them.
     Status failure = {};  ///< Set once the store has failed: nothing works any more.
   };

@@ -176,8 +176,11 @@ Status Worker::take_leases() {
   for (const queue::Token& token : taken.lost)
     for (const auto& run : runs_)
       if (run->lease().token == token) run->stop(Run::Stop::lost);
+  // What was claimed before earlier jobs were back in their places would be run before them.
+  const bool out_of_turn = returning_ > 0;
+  returning_ -= std::min(returning_, taken.released);
   for (queue::Lease& lease : taken.leases) accept(std::move(lease));
-  if (stopping_ != Stop::none) give_back_waiting();
+  if (stopping_ != Stop::none || out_of_turn) give_back_waiting();
   return {};
 }
 
@@ -278,6 +281,7 @@ void Worker::want_more() {
 }
 
 void Worker::hand_over(Settlement settlement) {
+  if (settlement.is_release()) ++returning_;
   exchange_->settle(std::move(settlement));
   if (!unsettled_since_) unsettled_since_ = clock_.mono();
 }
@@ -292,10 +296,15 @@ void Worker::flush_if_due(bool hungry) {
 }
 
 // Work for kAhead. For jobs that take long it is none: what one worker holds in advance another
-// cannot run.
+// cannot run. How long the jobs of now will take is not known, but not less than they have taken.
 std::size_t Worker::prefetch() const {
   if (!run_time_) return 0;
-  const Duration each = std::max<Duration>(*run_time_, std::chrono::microseconds(1));
+  Duration each = std::max<Duration>(*run_time_, std::chrono::microseconds(1));
+  if (used_slots() >= options_.slots) {
+    MonoTime latest = {};
+    for (const auto& run : runs_) latest = std::max(latest, run->started());
+    each = std::max(each, clock_.mono() - latest);
+  }
   return std::min<std::size_t>(static_cast<std::size_t>(options_.slots * kAhead / each),
                                kPrefetchMax);
 }
@@ -309,8 +318,9 @@ void Worker::end_jobs() {
       ++i;
       continue;
     }
-    // One that takes long outweighs many that do not, so that none are held in advance then.
-    run_time_ = (run_time_.value_or(report->wall) * 7 + report->wall) / 8;
+    // One that takes long outweighs several that do not, and is forgotten after a dozen.
+    const Duration mean = run_time_.value_or(report->wall);
+    run_time_ = report->wall < mean ? (mean + report->wall) / 2 : (mean * 7 + report->wall) / 8;
     const std::unique_ptr<Run> run = std::move(runs_[i]);
     runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(i));
     settle(*run, *report);

@@ -154,6 +154,7 @@ class Worker {
   std::deque<Waiting> waiting_;  // Claimed, and waiting for a slot.
   std::vector<std::unique_ptr<Run>> runs_;
   Stop stopping_ = Stop::none;
+  std::size_t returning_ = 0;  // Releases that are not committed yet.
   bool is_drained_ = false;
   bool clean_end_ = false;  // Everything is settled.
 

@@ -1,7 +1,6 @@
 """Schedules, copies, health, figures, completion, the manual; and the defects of the seed."""
 import json
 import os
-import signal
 import re
 import shutil
 import subprocess
@@ -297,8 +296,7 @@ class Health(ToldTest):
             for words in (["list"], ["status"], ["show", "j7"]):
                 with self.subTest(page=page // 4096, words=words):
                     done = self.run_q(*words)
-                    # LMDB has no checksums: a page that points beyond the file ends who reads it.
-                    self.assertIn(done.returncode, (0, 5, -signal.SIGBUS), done.stderr)
+                    self.assertIn(done.returncode, (0, 5), done.stderr)
             codes.append(self.run_q("verify", timeout=20).returncode)
         self.assertIn(5, codes)
         self.assertLessEqual(set(codes), {0, 5})
