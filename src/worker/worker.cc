@@ -179,6 +179,7 @@ Status Worker::take_leases() {
   // What was claimed before earlier jobs were back in their places would be run before them.
   const bool out_of_turn = returning_ > 0;
   returning_ -= std::min(returning_, taken.released);
+  if (!taken.leases.empty()) asked_ = false;
   for (queue::Lease& lease : taken.leases) accept(std::move(lease));
   if (stopping_ != Stop::none || out_of_turn) give_back_waiting();
   return {};
@@ -277,7 +278,9 @@ void Worker::want_more() {
   const std::size_t missing = aim - std::min(aim, waiting_.size());
   const bool enough = !hungry || stopping_ != Stop::none || is_drained_;
   exchange_->want(enough ? 0 : std::min(missing, queue::kClaimJobsMax));
-  flush_if_due(hungry);
+  // Once: what ends while they are on their way is settled with the next.
+  flush_if_due(hungry && !asked_);
+  asked_ = asked_ || (hungry && !enough);
 }
 
 void Worker::hand_over(Settlement settlement) {
@@ -287,10 +290,10 @@ void Worker::hand_over(Settlement settlement) {
 }
 
 // A run that has ended is settled with the next ones that do, if those are soon: one sync for many.
-void Worker::flush_if_due(bool hungry) {
+void Worker::flush_if_due(bool asking) {
   if (!unsettled_since_) return;
   const bool late = clock_.mono() - *unsettled_since_ >= kSettleMax;
-  if (!hungry && !late && !runs_.empty() && stopping_ == Stop::none) return;
+  if (!asking && !late && !runs_.empty() && stopping_ == Stop::none) return;
   exchange_->flush();
   unsettled_since_.reset();
 }

@@ -120,7 +120,7 @@ class Worker {
   void give_back_waiting(std::size_t but_first = 0);
   void want_more();
   void hand_over(Settlement settlement);
-  void flush_if_due(bool hungry);
+  void flush_if_due(bool asking);
   std::size_t prefetch() const;
   MonoTime tick();
   Status look_around();
@@ -154,6 +154,7 @@ class Worker {
   std::deque<Waiting> waiting_;  // Claimed, and waiting for a slot.
   std::vector<std::unique_ptr<Run>> runs_;
   Stop stopping_ = Stop::none;
+  bool asked_ = false;         // For jobs that have not come yet.
   std::size_t returning_ = 0;  // Releases that are not committed yet.
   bool is_drained_ = false;
   bool clean_end_ = false;  // Everything is settled.
