@@ -8,8 +8,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 
 #include "base/mutant.h"
 #include "codec/record.h"
@@ -34,19 +32,11 @@ bool is_network_file_system(const std::string& dir) {
   return false;
 }
 
-// LMDB opens its data file without O_CLOEXEC, twice, and shows one of the descriptors. A program
-// that this process starts must not inherit a way to write into the store.
+// Of LMDB's descriptors only that of the data file is without O_CLOEXEC. A program that this
+// process starts must not inherit a way to write into the store.
 void close_on_exec(MDB_env* env) {
-  int known = -1;
-  struct stat data{};
-  struct stat other{};
-  if (mdb_env_get_fd(env, &known) != 0 || fstat(known, &data) != 0) return;
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
-    const int fd = std::atoi(entry.path().filename().c_str());
-    if (fstat(fd, &other) == 0 && other.st_dev == data.st_dev && other.st_ino == data.st_ino)
-      fcntl(fd, F_SETFD, FD_CLOEXEC);
-  }
+  int data = -1;
+  if (mdb_env_get_fd(env, &data) == 0) fcntl(data, F_SETFD, FD_CLOEXEC);
 }
 
 Result<std::uint16_t> read_epoch(MDB_txn* txn, MDB_dbi dbi, const std::string& name) {
