@@ -26,7 +26,7 @@ namespace sluice::worker {
 
 /// Something that a person who watches the worker may want to know. Views live for the call.
 struct Happening {
-  enum class Kind : std::uint8_t { started, completed, failed, dead, handed_back, lost, recovered };
+  enum class Kind : std::uint8_t { started, completed, failed, dead, handed_back, lost };
   Kind kind = Kind::started;
   std::string_view queue = {};
   std::string_view id = {};

@@ -108,8 +108,6 @@ class Teller {
         return {"put back ", Style::yellow};
       case Happening::Kind::lost:
         return {"taken    ", Style::yellow};
-      case Happening::Kind::recovered:
-        return {"recovered", Style::yellow};
     }
     return {"", Style::plain};
   }
