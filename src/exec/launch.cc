@@ -5,18 +5,16 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstddef>
 
 #include "exec/process.h"
+#include "exec/raw_syscall.h"
 
 // The new process runs these in our memory and in the name of our thread. Sanitizers would take
 // what it does to its own descriptors, signals and stack for ours: so no instrumentation, and
-// system calls without the C library's wrappers, which sanitizers replace.
+// nothing is called but what is marked so and raw_syscall(), which is always inlined.
 #define SLUICE_IN_CHILD \
   __attribute__((noinline, no_sanitize("address"), no_sanitize("thread"), no_sanitize("undefined")))
 
@@ -26,8 +24,6 @@ extern "C" int __clone(int (*main)(void*), void* stack, int flags, void* argumen
 namespace sluice::exec {
 namespace {
 
-// Enough for the functions of the new process: all signals are blocked, so no handler runs on it.
-constexpr std::size_t kStackBytes = 16 * 1024;
 constexpr int kSignalCount = 64;
 // The kernel's signal set: 64 bits, where the C library's has 1,024.
 constexpr std::size_t kSetBytes = 8;
@@ -40,133 +36,135 @@ struct KernelAction {
   std::uint64_t mask;
 };
 
-struct Child {
-  const LaunchPlan* plan;
-  pid_t parent;
-  // Written by the new process and read by us when it has gone from our memory.
-  volatile Step step;
-  volatile int error;
-  const char* volatile culprit;
+std::uint64_t set_signal_mask(std::uint64_t mask) {
+  std::uint64_t before = 0;
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &before, kSetBytes);
+  return before;
+}
+
+}  // namespace
+
+/// What the new process does until its program is loaded.
+struct LaunchedChild {
+  SLUICE_IN_CHILD static int main(void* launch);
+  SLUICE_IN_CHILD static bool prepare(Launch& launch);
+  SLUICE_IN_CHILD static void reset_signals();
+  SLUICE_IN_CHILD static bool detach(Launch& launch);
+  SLUICE_IN_CHILD static bool arrange_descriptors(Launch& launch);
+  SLUICE_IN_CHILD static long above_kept(int fd);
+  SLUICE_IN_CHILD static void run_program(Launch& launch);
+  SLUICE_IN_CHILD static long try_program(const LaunchPlan& plan, const char* path);
+  /// Of a result that is negative.
+  SLUICE_IN_CHILD static bool failed(Launch& launch, Step step, long result);
 };
 
-SLUICE_IN_CHILD bool failed(Child& child, Step step) {
-  child.error = errno;
-  child.step = step;
+int LaunchedChild::main(void* argument) {
+  Launch& launch = *static_cast<Launch*>(argument);
+  if (prepare(launch)) run_program(launch);
+  raw_syscall(SYS_exit_group, 127);
+  return 127;
+}
+
+bool LaunchedChild::prepare(Launch& launch) {
+  reset_signals();
+  if (!detach(launch) || !arrange_descriptors(launch)) return false;
+  if (const char* const cwd = launch.plan_.cwd; cwd != nullptr)
+    if (const long rc = raw_syscall(SYS_chdir, cwd); rc < 0)
+      return failed(launch, Step::directory, rc);
+  const std::uint64_t none = 0;
+  raw_syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, kSetBytes);
+  return true;
+}
+
+bool LaunchedChild::failed(Launch& launch, Step step, long result) {
+  launch.error_ = static_cast<int>(-result);
+  launch.step_ = step;
   return false;
 }
 
 // Exec itself would reset handlers, but not ignored signals; and between the emptying of the mask
 // and the exec one of our handlers could run in our memory, in the wrong process.
-SLUICE_IN_CHILD void reset_signals() {
-  for (int number = 1; number <= kSignalCount; ++number) {
-    const KernelAction by_default = {};
-    syscall(SYS_rt_sigaction, number, &by_default, nullptr, kSetBytes);
-  }
+void LaunchedChild::reset_signals() {
+  const KernelAction by_default = {};
+  for (int number = 1; number <= kSignalCount; ++number)
+    raw_syscall(SYS_rt_sigaction, number, &by_default, nullptr, kSetBytes);
 }
 
-SLUICE_IN_CHILD bool detach(Child& child) {
-  if (syscall(SYS_setsid) < 0) return failed(child, Step::session);
-  if (syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
-    return failed(child, Step::death_signal);
+bool LaunchedChild::detach(Launch& launch) {
+  if (const long rc = raw_syscall(SYS_setsid); rc < 0) return failed(launch, Step::session, rc);
+  if (const long rc = raw_syscall(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0); rc < 0)
+    return failed(launch, Step::death_signal, rc);
   // Our process may have died before the line above: nobody would send the signal then.
-  if (syscall(SYS_getppid) != child.parent) syscall(SYS_exit_group, 127);
+  if (raw_syscall(SYS_getppid) != launch.parent_) raw_syscall(SYS_exit_group, 127);
   return true;
 }
 
 // A descriptor that is one of the numbers we are about to fill must first get out of the way.
-SLUICE_IN_CHILD int above_kept(int fd) {
+long LaunchedChild::above_kept(int fd) {
   if (fd < 0 || fd > kKeptFd) return fd;
-  return static_cast<int>(syscall(SYS_fcntl, fd, F_DUPFD, kKeptFd + 1));
+  return raw_syscall(SYS_fcntl, fd, F_DUPFD, kKeptFd + 1);
 }
 
-SLUICE_IN_CHILD bool arrange_descriptors(Child& child) {
-  const LaunchPlan& plan = *child.plan;
-  int output = above_kept(plan.output);
-  if (output < 0 && plan.output >= 0) return failed(child, Step::output);
-  const int kept = above_kept(plan.kept);
-  if (kept < 0 && plan.kept >= 0) return failed(child, Step::kept);
-  const int opened = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR));
-  const int null = above_kept(opened);
-  if (opened < 0 || null < 0) return failed(child, Step::input);
+bool LaunchedChild::arrange_descriptors(Launch& launch) {
+  const LaunchPlan& plan = launch.plan_;
+  long output = above_kept(plan.output);
+  if (output < 0 && plan.output >= 0) return failed(launch, Step::output, output);
+  const long kept = above_kept(plan.kept);
+  if (kept < 0 && plan.kept >= 0) return failed(launch, Step::kept, kept);
+  long null = raw_syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
+  if (null >= 0) null = above_kept(static_cast<int>(null));
+  if (null < 0) return failed(launch, Step::input, null);
   if (output < 0) output = null;
-  if (syscall(SYS_dup3, null, STDIN_FILENO, 0) < 0) return failed(child, Step::input);
-  if (syscall(SYS_dup3, output, STDOUT_FILENO, 0) < 0 ||
-      syscall(SYS_dup3, output, STDERR_FILENO, 0) < 0)
-    return failed(child, Step::output);
-  if (kept >= 0 && syscall(SYS_dup3, kept, kKeptFd, 0) < 0) return failed(child, Step::kept);
+  if (const long rc = raw_syscall(SYS_dup3, null, STDIN_FILENO, 0); rc < 0)
+    return failed(launch, Step::input, rc);
+  if (const long rc = raw_syscall(SYS_dup3, output, STDOUT_FILENO, 0); rc < 0)
+    return failed(launch, Step::output, rc);
+  if (const long rc = raw_syscall(SYS_dup3, output, STDERR_FILENO, 0); rc < 0)
+    return failed(launch, Step::output, rc);
+  if (kept >= 0)
+    if (const long rc = raw_syscall(SYS_dup3, kept, kKeptFd, 0); rc < 0)
+      return failed(launch, Step::kept, rc);
   // Ours are closed at exec anyway; those of libraries in our process perhaps not.
   const unsigned first = kept >= 0 ? kKeptFd + 1 : kKeptFd;
-  if (syscall(SYS_close_range, first, ~0U, 0) != 0) return failed(child, Step::descriptors);
+  if (const long rc = raw_syscall(SYS_close_range, first, ~0U, 0); rc < 0)
+    return failed(launch, Step::descriptors, rc);
   return true;
-}
-
-// Returns only if the path could not be run; errno says why.
-SLUICE_IN_CHILD void try_program(const LaunchPlan& plan, const char* path) {
-  syscall(SYS_execve, path, plan.argv, plan.env);
-  if (errno != ENOEXEC) return;
-  plan.shell_argv[1] = const_cast<char*>(path);
-  syscall(SYS_execve, plan.shell_argv[0], plan.shell_argv, plan.env);
 }
 
 // As execvp() does: what may not be run is passed over, but told if nothing else is found.
-SLUICE_IN_CHILD void run_program(Child& child) {
+void LaunchedChild::run_program(Launch& launch) {
   const char* refused = nullptr;
-  for (const char* const* path = child.plan->candidates; *path != nullptr; ++path) {
-    try_program(*child.plan, *path);
-    if (errno == EACCES && refused == nullptr) refused = *path;
-    if (errno == EACCES || errno == ENOENT || errno == ENOTDIR) continue;
-    child.culprit = *path;
-    failed(child, Step::program);
+  for (const char* const* path = launch.plan_.candidates; *path != nullptr; ++path) {
+    const long rc = try_program(launch.plan_, *path);
+    if (rc == -EACCES && refused == nullptr) refused = *path;
+    if (rc == -EACCES || rc == -ENOENT || rc == -ENOTDIR) continue;
+    launch.culprit_ = *path;
+    failed(launch, Step::program, rc);
     return;
   }
-  errno = refused != nullptr ? EACCES : ENOENT;
-  child.culprit = refused;
-  failed(child, Step::program);
+  launch.culprit_ = refused;
+  failed(launch, Step::program, refused != nullptr ? -EACCES : -ENOENT);
 }
 
-SLUICE_IN_CHILD bool prepare(Child& child) {
-  reset_signals();
-  if (!detach(child) || !arrange_descriptors(child)) return false;
-  const char* const cwd = child.plan->cwd;
-  if (cwd != nullptr && syscall(SYS_chdir, cwd) != 0) return failed(child, Step::directory);
-  const std::uint64_t none = 0;
-  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, nullptr, kSetBytes);
-  return true;
+// Returns only if the path could not be run.
+long LaunchedChild::try_program(const LaunchPlan& plan, const char* path) {
+  const long rc = raw_syscall(SYS_execve, path, plan.argv, plan.env);
+  if (rc != -ENOEXEC) return rc;
+  plan.shell_argv[1] = const_cast<char*>(path);
+  return raw_syscall(SYS_execve, plan.shell_argv[0], plan.shell_argv, plan.env);
 }
 
-SLUICE_IN_CHILD int child_main(void* argument) {
-  Child& child = *static_cast<Child*>(argument);
-  if (prepare(child)) run_program(child);
-  syscall(SYS_exit_group, 127);
-  return 127;
-}
-
-// What vfork() does, with a stack of the new process's own, so that no frame of ours is returned
-// through twice, and with a pidfd that is of this process for certain.
-SLUICE_IN_CHILD pid_t vfork_with_pidfd(Child& child, int& pidfd) {
-  alignas(64) std::byte stack[kStackBytes];
-  return __clone(child_main, stack + kStackBytes, CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD,
-                 &child, &pidfd);
-}
-
-}  // namespace
-
-Launched launch(const LaunchPlan& plan) {
-  Child child{.plan = &plan, .parent = getpid(), .step = {}, .error = 0, .culprit = nullptr};
-  Launched launched;
-  const std::uint64_t all = ~std::uint64_t{0};
-  std::uint64_t before = 0;
-  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, kSetBytes);
-  launched.pid = vfork_with_pidfd(child, launched.pidfd);
-  launched.error = launched.pid < 0 ? errno : child.error;
-  syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, nullptr, kSetBytes);
-  if (launched.pid < 0 || launched.error == 0) return launched;
-  launched.step = child.step;
-  launched.culprit = child.culprit;
-  while (waitpid(launched.pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  ::close(launched.pidfd);
-  return {.error = launched.error, .step = launched.step, .culprit = launched.culprit};
+// A process in our memory, as vfork() makes it, but with a stack of its own, so that we need not
+// stand still until its program is loaded; and with a pidfd that is of this process for certain.
+int Launch::start(const LaunchPlan& plan) {
+  plan_ = plan;
+  parent_ = getpid();
+  const std::uint64_t before = set_signal_mask(~std::uint64_t{0});
+  pid_ = __clone(LaunchedChild::main, stack_ + kStackBytes, CLONE_VM | CLONE_PIDFD | SIGCHLD, this,
+                 &pidfd_);
+  const int error = pid_ < 0 ? errno : 0;
+  set_signal_mask(before);
+  return error;
 }
 
 }  // namespace sluice::exec

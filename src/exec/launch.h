@@ -4,13 +4,13 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace sluice::exec {
 
 /// What the new process does, in order, before the program runs.
 enum class Step : std::uint8_t {
-  create,
   session,
   death_signal,
   input,
@@ -21,8 +21,7 @@ enum class Step : std::uint8_t {
   program,
 };
 
-/// Everything the new process needs, made before it exists: it shares our memory while our thread
-/// stands still, so it must neither allocate nor lock. Lists end with a null pointer.
+/// Everything the new process needs. Lists end with a null pointer.
 struct LaunchPlan {
   const char* const* candidates;  ///< The paths to try, in this order.
   char* const* argv;
@@ -34,15 +33,39 @@ struct LaunchPlan {
   int kept;         ///< -1: none.
 };
 
-struct Launched {
-  pid_t pid = -1;
-  int pidfd = -1;                 ///< Closed at exec. Owned by the caller if `error` is 0.
-  int error = 0;                  ///< The errno of what failed; nothing is left to reap then.
-  Step step = Step::create;       ///< What failed.
-  const char* culprit = nullptr;  ///< The one of the candidates that may not be run.
-};
+/// A process on its way to its program. Until that is loaded it runs in our memory, beside us: so
+/// all that it needs is made before it exists, it neither allocates nor locks nor sets `errno`, and
+/// this object and what the plan points to stay where they are until the process has been reaped.
+class Launch {
+ public:
+  /// Starts a process as the plan says, and does not wait for it: 0, or the number of the error
+  /// that kept the process from being made. At most once.
+  int start(const LaunchPlan& plan);
 
-/// Starts a process as the plan says. Returns when its program is loaded, or has failed to be.
-Launched launch(const LaunchPlan& plan);
+  pid_t pid() const { return pid_; }
+  /// Closed at exec. Owned by the caller.
+  int pidfd() const { return pidfd_; }
+
+  /// Why the program could not be loaded: the number of the error, the step, and the one of the
+  /// candidates that may not be run. 0 if it was. Only once the process has been reaped.
+  int error() const { return error_; }
+  Step step() const { return step_; }
+  const char* culprit() const { return culprit_; }
+
+ private:
+  friend struct LaunchedChild;
+  // Enough for the functions of the new process: all signals are blocked, so no handler runs on it.
+  static constexpr std::size_t kStackBytes = 16 * 1024;
+
+  LaunchPlan plan_ = {};
+  pid_t parent_ = -1;
+  pid_t pid_ = -1;
+  int pidfd_ = -1;
+  // Written by the new process.
+  Step step_ = {};
+  int error_ = 0;
+  const char* culprit_ = nullptr;
+  alignas(64) std::byte stack_[kStackBytes];
+};
 
 }  // namespace sluice::exec

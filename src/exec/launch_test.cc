@@ -31,8 +31,19 @@ std::string executable(const test::TempDir& dir, const std::string& name, const 
 }
 
 Status failure_of(const Command& command) {
-  const Result<Process> process = Process::start(command);
-  return process ? Status() : process.error();
+  Result<Process> process = Process::start(command);
+  if (!process) return process.error();
+  const Result<Ending> ending = process->wait();
+  if (ending) return {};
+  EXPECT_TRUE(process->never_ran());
+  EXPECT_TRUE(process->reaped());
+  EXPECT_EQ(process->reap().error(), ending.error()) << "it is told again";
+  return ending.error();
+}
+
+bool readable_now(int fd) {
+  pollfd wanted{.fd = fd, .events = POLLIN, .revents = 0};
+  return ::poll(&wanted, 1, 0) == 1;
 }
 
 TEST(Launch, runs_in_the_working_directory) {
@@ -197,6 +208,25 @@ TEST(Launch, a_failure_names_the_step_and_leaves_nothing_behind) {
   ::close(still);
   EXPECT_EQ(still, next) << "descriptors are left open";
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "a process is left to be reaped";
+}
+
+TEST(Launch, a_signal_that_comes_before_the_program_is_not_lost) {
+  for (int i = 0; i < 200; ++i) {
+    Process process = Process::start(shell("exec sleep 600")).value();
+    process.signal(i % 2 == 0 ? SIGTERM : SIGKILL);
+    EXPECT_EQ(process.wait().value().signal, i % 2 == 0 ? SIGTERM : SIGKILL);
+  }
+}
+
+TEST(Launch, our_errno_is_not_that_of_the_new_process) {
+  // It tries each of these in vain, while we go on.
+  std::string path = "PATH=/nowhere";
+  for (int i = 0; i < 2'000; ++i) path += ":/nowhere";
+  Result<Process> process = Process::start({.argv = {"nosuch"}, .env = {path}});
+  ASSERT_TRUE(process);
+  errno = 0;
+  while (!readable_now(process->pidfd())) ASSERT_EQ(errno, 0);
+  EXPECT_EQ(process->wait().error().code(), Code::not_found);
 }
 
 TEST(Launch, many_threads_start_programs_at_once) {

@@ -72,10 +72,10 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   return pointers;
 }
 
-Failure program_failure(const Command& command, const Launched& launched) {
+Failure program_failure(const Command& command, const Launch& launch) {
   const std::string& program = command.argv[0];
-  if (launched.error != ENOENT)
-    return system_failure(launched.error, "cannot run " + std::string(launched.culprit));
+  if (launch.error() != ENOENT)
+    return system_failure(launch.error(), "cannot run " + std::string(launch.culprit()));
   if (program.find('/') != std::string::npos)
     return error(Code::not_found, program +
                                       ": command not found; correct the path, or install the "
@@ -91,27 +91,29 @@ Failure directory_failure(const Command& command, int number) {
   return system_failure(number, directory + " cannot be entered");
 }
 
-Failure launch_failure(const Command& command, const Launched& launched) {
-  const std::string starting = "cannot start " + command.argv[0] + ": ";
-  switch (launched.step) {
+std::string starting(const Command& command) {
+  return "cannot start " + command.argv[0] + ": ";
+}
+
+Failure launch_failure(const Command& command, const Launch& launch) {
+  switch (launch.step()) {
     case Step::program:
-      return program_failure(command, launched);
+      return program_failure(command, launch);
     case Step::directory:
-      return directory_failure(command, launched.error);
-    case Step::create:
-      return system_failure(launched.error, starting + "no new process");
+      return directory_failure(command, launch.error());
     case Step::session:
-      return system_failure(launched.error, starting + "no session of its own");
+      return system_failure(launch.error(), starting(command) + "no session of its own");
     case Step::death_signal:
-      return system_failure(launched.error, starting + "its life cannot be tied to ours");
+      return system_failure(launch.error(), starting(command) + "its life cannot be tied to ours");
     case Step::input:
-      return system_failure(launched.error, starting + "/dev/null as its standard input");
+      return system_failure(launch.error(), starting(command) + "/dev/null as its standard input");
     case Step::output:
-      return system_failure(launched.error, starting + "its output");
+      return system_failure(launch.error(), starting(command) + "its output");
     case Step::kept:
-      return system_failure(launched.error, starting + "the descriptor it is to keep");
+      return system_failure(launch.error(), starting(command) + "the descriptor it is to keep");
     case Step::descriptors:
-      return system_failure(launched.error, starting + "our descriptors cannot be closed in it");
+      return system_failure(launch.error(),
+                            starting(command) + "our descriptors cannot be closed in it");
   }
   SLUICE_CHECK(false);
 }
@@ -134,31 +136,58 @@ Ending ending_of(int status, const rusage& usage) {
 
 }  // namespace
 
-Result<Process> Process::start(const Command& command) {
-  SLUICE_TRY(check(command));
-  const std::vector<std::string> candidates = candidates_of(command);
-  const std::vector<char*> paths = pointers_to(candidates);
-  const std::vector<char*> argv = pointers_to(command.argv);
-  const std::vector<char*> env = pointers_to(command.env);
+/// A command as the kernel takes it, and its launch.
+struct Process::Launching {
+  explicit Launching(Command wanted)
+      : command(std::move(wanted)),
+        candidates(candidates_of(command)),
+        paths(pointers_to(candidates)),
+        argv(pointers_to(command.argv)),
+        env(pointers_to(command.env)),
+        shell_argv({shell.data(), nullptr}) {
+    shell_argv.insert(shell_argv.end(), argv.begin() + 1, argv.end());
+  }
+
+  int start() {
+    return launch.start({.candidates = paths.data(),
+                         .argv = argv.data(),
+                         .shell_argv = shell_argv.data(),
+                         .env = env.data(),
+                         .cwd = command.cwd.empty() ? nullptr : command.cwd.c_str(),
+                         .output = command.output,
+                         .kept = command.kept});
+  }
+
+  const Command command;
+  const std::vector<std::string> candidates;
+  const std::vector<char*> paths;
+  const std::vector<char*> argv;
+  const std::vector<char*> env;
   std::string shell = "/bin/sh";
-  std::vector<char*> shell_argv = {shell.data(), nullptr};
-  shell_argv.insert(shell_argv.end(), argv.begin() + 1, argv.end());
-  const Launched launched = launch({.candidates = paths.data(),
-                                    .argv = argv.data(),
-                                    .shell_argv = shell_argv.data(),
-                                    .env = env.data(),
-                                    .cwd = command.cwd.empty() ? nullptr : command.cwd.c_str(),
-                                    .output = command.output,
-                                    .kept = command.kept});
-  if (launched.error != 0) return launch_failure(command, launched);
-  return Process(launched.pid, Descriptor(launched.pidfd));
+  std::vector<char*> shell_argv;
+  Launch launch;
+};
+
+Result<Process> Process::start(Command command) {
+  SLUICE_TRY(check(command));
+  auto launching = std::make_unique<Launching>(std::move(command));
+  if (const int number = launching->start(); number != 0)
+    return system_failure(number, starting(launching->command) + "no new process");
+  return Process(std::move(launching));
 }
+
+Process::Process(std::unique_ptr<Launching> launching)
+    : pid_(launching->launch.pid()),
+      pidfd_(launching->launch.pidfd()),
+      launching_(std::move(launching)) {}
 
 Process::Process(Process&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       pidfd_(std::move(other.pidfd_)),
       over_(other.over_),
-      ending_(other.ending_) {}
+      launching_(std::move(other.launching_)),
+      ending_(other.ending_),
+      launch_failure_(std::move(other.launch_failure_)) {}
 
 Process& Process::operator=(Process&& other) noexcept {
   if (this == &other) return *this;
@@ -166,7 +195,9 @@ Process& Process::operator=(Process&& other) noexcept {
   pid_ = std::exchange(other.pid_, -1);
   pidfd_ = std::move(other.pidfd_);
   over_ = other.over_;
+  launching_ = std::move(other.launching_);
   ending_ = other.ending_;
+  launch_failure_ = std::move(other.launch_failure_);
   return *this;
 }
 
@@ -183,8 +214,9 @@ void Process::end() {
 
 void Process::signal(int number) const {
   SLUICE_CHECK(number > 0 && number <= SIGRTMAX);
-  // It fails only if every process of the group belongs to a user whom we may not signal.
-  if (!reaped()) ::kill(-pid_, number);
+  if (reaped()) return;
+  // One that has yet to make its group is alone. It heeds the signal before its program runs.
+  if (::kill(-pid_, number) != 0 && errno == ESRCH) ::kill(pid_, number);
 }
 
 Result<std::optional<Ending>> Process::reap() {
@@ -198,6 +230,7 @@ Result<Ending> Process::wait() {
 
 Result<std::optional<Ending>> Process::look(int waiting) {
   if (ending_) return ending_;
+  if (never_ran()) return Failure{launch_failure_};
   siginfo_t info{};
   while (!reaped() &&
          ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT | waiting) != 0)
@@ -208,6 +241,7 @@ Result<std::optional<Ending>> Process::look(int waiting) {
                      " is unknown, because somebody else reaped it: let nothing in this program "
                      "ignore SIGCHLD or wait for any child");
   if (info.si_pid != 0) collect();
+  if (never_ran()) return Failure{launch_failure_};
   return ending_;
 }
 
@@ -220,7 +254,11 @@ void Process::collect() {
   rusage usage{};
   SLUICE_CHECK(::wait4(pid_, &status, 0, &usage) == pid_);
   over_ = true;
-  ending_ = ending_of(status, usage);
+  if (launching_->launch.error() == 0)
+    ending_ = ending_of(status, usage);
+  else
+    launch_failure_ = launch_failure(launching_->command, launching_->launch).status;
+  launching_.reset();
 }
 
 }  // namespace sluice::exec

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -68,14 +69,11 @@ class Process {
   /// signal actions, standard input from /dev/null, and no descriptor but 0, 1, 2 and, if given,
   /// kKeptFd. The user, the limits, the umask and the controlling cgroup are ours.
   ///
-  /// Returns when the program has been loaded: if it cannot be, nothing runs. Fails with
-  ///   invalid_argument   no program; a NUL byte; an `env` without "="; too long for the kernel;
-  ///   not_found          no such program, or no such directory `cwd`;
-  ///   permission_denied  the program may not be run, or `cwd` not be entered;
-  ///   unavailable        no processes, descriptors or memory left;
-  ///   io_error           anything else; the message names the step.
-  /// Costs about what posix_spawn() does: it copies no memory of ours, however much that is.
-  static Result<Process> start(const Command& command);
+  /// Does not wait for the program to be loaded; if it cannot be, reap() tells why. Fails with
+  ///   invalid_argument   no program; a NUL byte; an `env` without "=";
+  ///   unavailable        no processes, descriptors or memory left.
+  /// Costs less than posix_spawn(): it copies no memory of ours, and does not stand still.
+  static Result<Process> start(Command command);
 
   Process(Process&& other) noexcept;
   Process& operator=(Process&& other) noexcept;
@@ -90,10 +88,18 @@ class Process {
 
   /// Nothing as long as the program runs; never blocks. Once it has ended: kills what is left of
   /// its group, and tells the ending, again at each further call. Fails with io_error if somebody
-  /// else reaped it; the Process is then over.
+  /// else reaped it; the Process is then over. If the program could not be loaded, so that nothing
+  /// ran, never_ran() is true and this fails with
+  ///   invalid_argument   too long for the kernel; `cwd` is no directory;
+  ///   not_found          no such program, or no such directory `cwd`;
+  ///   permission_denied  the program may not be run, or `cwd` not be entered;
+  ///   unavailable        no descriptors or memory left;
+  ///   io_error           anything else; the message names the step.
   Result<std::optional<Ending>> reap();
-  /// Blocks until there is an ending.
+  /// Blocks until there is an ending, or a failure as above.
   Result<Ending> wait();
+  /// Whether the failure that reap() told is that of the launch.
+  bool never_ran() const { return !launch_failure_.ok(); }
 
   /// The program, and its session and group. Another's number, perhaps, once it was reaped.
   pid_t pid() const { return pid_; }
@@ -103,7 +109,8 @@ class Process {
   bool reaped() const { return pid_ <= 0 || over_; }
 
  private:
-  Process(pid_t pid, Descriptor pidfd) : pid_(pid), pidfd_(std::move(pidfd)) {}
+  struct Launching;
+  explicit Process(std::unique_ptr<Launching> launching);
 
   Result<std::optional<Ending>> look(int waiting);
   void collect();
@@ -111,8 +118,10 @@ class Process {
 
   pid_t pid_ = -1;
   Descriptor pidfd_;
-  bool over_ = false;  // The number is no longer ours.
+  bool over_ = false;                     // The number is no longer ours.
+  std::unique_ptr<Launching> launching_;  // The process may use it until it was reaped.
   std::optional<Ending> ending_;
+  Status launch_failure_;
 };
 
 }  // namespace sluice::exec

@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "base/descriptor.h"
 #include "exec/process.h"
+#include "tests/support/temp_dir.h"
 
 namespace sluice::exec::testing {
 
@@ -85,11 +86,19 @@ inline Command role(std::vector<std::string> words) {
   return {.argv = std::move(words), .env = {kPath}};
 }
 
-/// Starts it, or stops the test program.
+/// Returns when the process has left us for its program, or has ended.
+inline void wait_until_loaded(const Process& process) {
+  const std::string ours = test::read_file("/proc/self/cmdline");
+  const std::string its = "/proc/" + std::to_string(process.pid()) + "/cmdline";
+  while (test::read_file(its) == ours) ::poll(nullptr, 0, 1);
+}
+
+/// Starts it and waits until its program is loaded, or stops the test program.
 inline Process started(const Command& command) {
   Result<Process> process = Process::start(command);
   EXPECT_TRUE(process) << process.error().to_string();
   SLUICE_CHECK(process.has_value());
+  wait_until_loaded(*process);
   return std::move(*process);
 }
 

@@ -66,7 +66,7 @@ Result<std::unique_ptr<Run>> Run::start(const RunContext& context, queue::Lease 
   run->output_ = std::move(output);
   const Status launched = run->launch(lock);
   if (launched.code() == Code::unavailable) return Failure{launched};
-  if (!launched.ok()) run->fail_to_start(launched);
+  if (!launched.ok()) run->report_ = run->failed_start(launched);
   return run;
 }
 
@@ -91,7 +91,7 @@ Status Run::launch(const exec::Lock& lock) {
                       .output = output_.get(),
                       .kept = mutant("worker.no_job_lock") ? -1 : lock.fd()};
   if (!command_.text.empty()) spawn.argv = {"/bin/sh", "-c", command_.text};
-  SLUICE_LET(process, exec::Process::start(spawn));
+  SLUICE_LET(process, exec::Process::start(std::move(spawn)));
   process_ = std::move(process);
   return {};
 }
@@ -122,13 +122,13 @@ std::vector<std::string> Run::environment(const Environment& base) const {
 }
 
 // As a shell does it: the message goes to standard error, the code says what kind of failure.
-void Run::fail_to_start(const Status& why) {
+Report Run::failed_start(const Status& why) const {
   const std::string line = "queuectl: " + why.message() + "\n";
   [[maybe_unused]] const auto ignored = write(output_.get(), line.data(), line.size());
-  report_ = Report{.exit_code = exit_code_of(why),
-                   .problem = why.message(),
-                   .wall = context_.clock.mono() - started_,
-                   .output_bytes = output_bytes()};
+  return {.exit_code = exit_code_of(why),
+          .problem = why.message(),
+          .wall = context_.clock.mono() - started_,
+          .output_bytes = output_bytes()};
 }
 
 std::uint64_t Run::output_bytes() const {
@@ -139,33 +139,42 @@ std::uint64_t Run::output_bytes() const {
 
 std::optional<Report> Run::ended() {
   if (report_) return report_;
-  auto ending = process_->reap();
+  const auto ending = process_->reap();
   if (ending && !*ending) return {};
-  Report report{.wall = context_.clock.mono() - started_};
-  if (!ending) {
-    report.problem = ending.error().message();
-  } else {
-    const exec::Ending& how = **ending;
-    report.signal = how.signal;
-    report.exit_code = how.signal != 0 ? 128 + how.signal : how.exit_code;
-    report.user = how.usage.user;
-    report.system = how.usage.system;
-    report.rss_bytes = how.usage.rss_bytes_max;
-  }
-  report.timed_out = stopping_ == Stop::timeout;
-  report.output_bytes = output_bytes();
+  report_ = ending                  ? report_of(**ending)
+            : process_->never_ran() ? failed_start(ending.error())
+                                    : report_of(ending.error());
+  not_now_ = process_->never_ran() && ending.error().code() == Code::unavailable;
   // What left the group, as with setsid, is nobody's business after a run that ended by itself. One
   // that was stopped must not go on in the background.
   if (stopping_ != Stop::none) {
     const exec::TreeMark mark = mark_of(context_.locks, lease_.token);
     if (const Status ended = exec::end_trees(context_.locks, {&mark, 1}, context_.clock, kPatience);
         !ended.ok())
-      report.problem += ended.message();
+      report_->problem += ended.message();
   }
   enforce_cap();
   output_.reset();
-  report_ = report;
   return report_;
+}
+
+Report Run::report_of(const exec::Ending& how) const {
+  return {.exit_code = how.signal != 0 ? 128 + how.signal : how.exit_code,
+          .signal = how.signal,
+          .timed_out = stopping_ == Stop::timeout,
+          .wall = context_.clock.mono() - started_,
+          .user = how.usage.user,
+          .system = how.usage.system,
+          .rss_bytes = how.usage.rss_bytes_max,
+          .output_bytes = output_bytes()};
+}
+
+// How it ended is not known.
+Report Run::report_of(const Status& problem) const {
+  return {.timed_out = stopping_ == Stop::timeout,
+          .problem = problem.message(),
+          .wall = context_.clock.mono() - started_,
+          .output_bytes = output_bytes()};
 }
 
 // A file system that cannot free the middle of a file lets it grow: nothing is lost by that.

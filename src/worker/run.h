@@ -44,9 +44,9 @@ class Run {
  public:
   /// Takes the job's lock (ending what an earlier run left behind: `unavailable` if that will not
   /// go), checks that the lease still holds at `now`, and starts the command in `slot`. A command
-  /// that cannot be started is a run too, which has ended: its report says why, and so does its
-  /// output. `lease_lost` if the lease is over, any other failure if this machine cannot run
-  /// anything at the moment; then nothing was started.
+  /// that cannot be started is a run too: its report says why, and so does its output. `lease_lost`
+  /// if the lease is over, any other failure if this machine cannot run anything at the moment;
+  /// then nothing was started.
   static Result<std::unique_ptr<Run>> start(const RunContext& context, queue::Lease lease,
                                             Command command, WallTime now, unsigned slot);
 
@@ -61,6 +61,8 @@ class Run {
 
   /// How it ended, once it has. To be asked when pidfd() is readable.
   std::optional<Report> ended();
+  /// Whether it ended because this machine cannot run anything at the moment: nothing ran.
+  bool not_now() const { return not_now_; }
 
   /// Why a run is brought to its end before its time.
   enum class Stop : std::uint8_t {
@@ -83,7 +85,9 @@ class Run {
   Result<exec::Lock> take_lock() const;
   Status launch(const exec::Lock& lock);
   std::vector<std::string> environment(const Environment& base) const;
-  void fail_to_start(const Status& why);
+  Report failed_start(const Status& why) const;
+  Report report_of(const exec::Ending& how) const;
+  Report report_of(const Status& problem) const;
   std::uint64_t output_bytes() const;
   void enforce_cap();
 
@@ -96,6 +100,7 @@ class Run {
   bool capping_;
   std::optional<exec::Process> process_;
   std::optional<Report> report_;
+  bool not_now_ = false;
   MonoTime started_ = {};
   MonoTime cap_at_ = {};
   Stop stopping_ = Stop::none;

@@ -247,17 +247,18 @@ void Worker::start(Waiting waiting) {
   if (!may_start(lease)) return;
   auto run = Run::start(context_, std::move(waiting.lease), std::move(waiting.command),
                         queues_.store().now(), free_slot());
-  if (!run) {
-    note(LogLevel::warning, lease.id + " could not be started: " + run.error().message());
-    if (run.error().code() != Code::lease_lost)
-      hand_over({.request = queue::ReleaseRequest{
-                     .queue = lease.queue, .token = lease.token, .delay = kNotNow}});
-    return;
-  }
+  if (!run) return put_off(lease, run.error());
   book_.note((*run)->slot(),
              {.token = lease.token, .session = (*run)->session(), .started = (*run)->started()});
   runs_.push_back(std::move(*run));
   tell(Happening::Kind::started, lease, to_line(runs_.back()->command()));
+}
+
+void Worker::put_off(const queue::Lease& lease, const Status& why) {
+  note(LogLevel::warning, lease.id + " could not be started: " + why.message());
+  if (why.code() == Code::lease_lost) return;
+  hand_over({.request = queue::ReleaseRequest{
+                 .queue = lease.queue, .token = lease.token, .delay = kNotNow}});
 }
 
 void Worker::give_back_waiting(std::size_t but_first) {
@@ -334,6 +335,7 @@ void Worker::settle(const Run& run, const Report& report) {
   const queue::Lease& lease = run.lease();
   const std::string line = to_line(run.command());
   if (run.stopping() == Run::Stop::lost) return tell(Happening::Kind::lost, lease, line);
+  if (run.not_now()) return put_off(lease, {Code::unavailable, report.problem});
   if (run.stopping() == Run::Stop::hand_back) {
     hand_over({.request = queue::ReleaseRequest{.queue = lease.queue, .token = lease.token}});
     return tell(Happening::Kind::handed_back, lease, line);

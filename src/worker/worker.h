@@ -113,6 +113,7 @@ class Worker {
   bool may_start(const queue::Lease& lease);
   bool is_ours(const queue::Lease& lease) const;
   void start(Waiting waiting);
+  void put_off(const queue::Lease& lease, const Status& why);
   void end_jobs();
   void settle(const Run& run, const Report& report);
   void settle_failure(const Run& run, const Report& report);

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <csignal>
 
-#include "exec/process.h"
+#include "exec/testing.h"
 #include "worker/recovery.h"
 #include "worker/run_book.h"
 #include "worker/testing.h"
@@ -41,6 +41,30 @@ TEST(Worker, a_job_that_is_no_command_is_dead_at_once) {
   bench.drain();
   EXPECT_EQ(bench.lane("a"), "dead");
   EXPECT_EQ(bench.job("a").attempts, 1);
+}
+
+TEST(Worker, what_this_machine_cannot_run_now_is_put_off_and_loses_no_attempt) {
+  const Bench bench;
+  // Linux runs no file that somebody is about to change.
+  const std::string program = bench.path("program");
+  const Descriptor writing(::open(program.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0700));
+  ASSERT_TRUE(writing.valid());
+  bench.enqueue("a", Command{.argv = {program}});
+  Worker* worker = nullptr;
+  std::string said;
+  const auto log = [&](LogLevel, std::string_view line) {
+    said += line;
+    worker->stop(Worker::Stop::drain);
+  };
+  const auto tell = [&](const Happening& what) {
+    if (what.kind == Happening::Kind::dead) worker->stop(Worker::Stop::drain);
+  };
+  const auto owned = bench.worker({.tell = tell, .log = log});
+  worker = owned.get();
+  EXPECT_TRUE(owned->run().ok());
+  EXPECT_NE(said.find("a could not be started: cannot run " + program), std::string::npos) << said;
+  EXPECT_EQ(bench.lane("a"), "scheduled");
+  EXPECT_EQ(bench.job("a").attempts, 0);
 }
 
 TEST(Worker, the_processes_of_a_run_hold_the_lock_of_their_job_and_nobody_else_does) {
@@ -176,9 +200,8 @@ struct GoneWorker {
     mkdir(log_root(bench.dir.path()).c_str(), 0700);
     mkdir(log.substr(0, log.rfind('/')).c_str(), 0700);
     test::write_file(log, "");
-    return exec::Process::start(
-               {.argv = {"/bin/sleep", "600"}, .env = {mark_of(bench.locks, lease.token).env}})
-        .value();
+    return exec::testing::started(
+        {.argv = {"/bin/sleep", "600"}, .env = {mark_of(bench.locks, lease.token).env}});
   }
   std::vector<Recovered> recover() const {
     return recover_workers(*bench.queues, bench.locks, bench.dir.path(), system_clock()).value();
