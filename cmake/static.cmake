@@ -1,6 +1,6 @@
-# Programs start in about a millisecond less if the loader has nothing to do, so everything but glibc
-# is linked statically. Debian has an archive of LMDB; of fmt it has only the headers and a shared
-# library, so its one source file is compiled here, from the header that it consists of.
+# Programs start in half the time if there is nothing to load, so they are linked statically. Debian
+# has an archive of LMDB; of fmt it has only the headers and a shared library, so its one source file
+# is compiled here, from the header that it consists of.
 find_library(SLUICE_LMDB_ARCHIVE liblmdb.a REQUIRED)
 add_library(sluice_lmdb STATIC IMPORTED GLOBAL)
 set_target_properties(sluice_lmdb PROPERTIES IMPORTED_LOCATION ${SLUICE_LMDB_ARCHIVE}
@@ -10,14 +10,17 @@ target_link_libraries(sluice_lmdb INTERFACE Threads::Threads)
 add_library(sluice_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cc)
 target_compile_features(sluice_fmt PUBLIC cxx_std_20)
 
-# sluice_program(NAME sources... LINKS targets...): an executable for users.
+# sluice_program(NAME SOURCES files... LINKS targets...): an executable for users. Its objects are
+# also a library, NAME_objects, for tests that need the program otherwise linked.
 function(sluice_program name)
   cmake_parse_arguments(PROGRAM "" "" "SOURCES;LINKS" ${ARGN})
-  add_executable(${name} ${PROGRAM_SOURCES})
-  target_compile_definitions(${name} PRIVATE SLUICE_VERSION="${PROJECT_VERSION}")
-  target_link_libraries(${name} PRIVATE ${PROGRAM_LINKS})
-  # A fixed address saves the loader thousands of relocations: a tenth of a short command.
+  add_library(${name}_objects OBJECT ${PROGRAM_SOURCES})
+  target_compile_definitions(${name}_objects PRIVATE SLUICE_VERSION="${PROJECT_VERSION}")
+  target_link_libraries(${name}_objects PUBLIC ${PROGRAM_LINKS})
+  add_executable(${name})
+  target_link_libraries(${name} PRIVATE ${name}_objects)
+  # A fixed address saves thousands of relocations at every start.
   if(NOT SLUICE_SANITIZE)
-    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc -no-pie)
+    target_link_options(${name} PRIVATE -static -no-pie)
   endif()
 endfunction()

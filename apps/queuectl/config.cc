@@ -57,11 +57,16 @@ Status check_lease(std::string_view value) {
 Status check_size(std::string_view value) {
   return status_of(parse_size(value));
 }
+Status check_store_size(std::string_view value) {
+  SLUICE_LET(size, parse_size(value));
+  if (size >= std::uint64_t{1} << 20 && size <= std::uint64_t{64} << 40) return {};
+  return error(Code::invalid_argument, "a store holds 1M to 64T");
+}
 Status check_slots(std::string_view value) {
   return status_of(parse_number("the number of slots", value, 1, 1'024));
 }
 
-constexpr std::array<ConfigKey, 11> kKeys{{
+constexpr std::array<ConfigKey, 12> kKeys{{
     {"max-retries", "3", "failed runs after which a new job is dead", check_retries},
     {"backoff-base", "2", "a retry waits base^attempts seconds; 0: not at all", check_base},
     {"backoff-max", "300", "the longest wait for a retry", check_duration},
@@ -72,6 +77,7 @@ constexpr std::array<ConfigKey, 11> kKeys{{
     {"keep-logs", "30d", "how long the output of runs is kept; 0: for ever", check_duration},
     {"output-limit", "64M", "disk space for the output of a run; 0: no limit", check_size},
     {"lease", "1h", "after so long without a word a stalled worker loses its jobs", check_lease},
+    {"store-size", "64G", "the most that the store can hold; it can only grow", check_store_size},
     {"worker-count", "1", "jobs that a worker runs at once", check_slots},
 }};
 

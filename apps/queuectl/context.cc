@@ -92,8 +92,10 @@ Result<std::unique_ptr<Context>> Context::make(const Arguments& arguments) {
 Context::~Context() = default;
 
 Status Context::open() {
+  SLUICE_LET(settings, config());
+  SLUICE_LET(most, settings->size("store-size"));
   SLUICE_TRY(make_folders(dir_));
-  auto store = kv::open_lmdb({.dir = dir_, .log = store_log(quiet_)});
+  auto store = kv::open_lmdb({.dir = dir_, .map_bytes = most, .log = store_log(quiet_)});
   if (!store) {
     const Status& why = store.error();
     // Whatever keeps the store from being opened is a matter of storage to whoever runs a script.
@@ -103,8 +105,10 @@ Status Context::open() {
     return why;
   }
   store_ = std::move(*store);
-  SLUICE_LET(queues, queue::Queues::open(*store_));
-  queues_ = std::move(queues);
+  auto queues = queue::Queues::open(*store_);
+  // That of a newer program, for one.
+  if (!queues) return error(Code::unavailable, dir_ + ": " + queues.error().message());
+  queues_ = std::move(*queues);
   return {};
 }
 

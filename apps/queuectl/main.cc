@@ -21,7 +21,12 @@ std::string version_line() {
 }
 
 int report(const Status& status) {
-  write_all(2, "queuectl: " + visible(status.message()) + "\n");
+  std::string text = "queuectl: " + visible(status.message()) + "\n";
+  if (status.code() == Code::storage_full)
+    text +=
+        "queuectl: `queuectl doctor` tells whether disk or store is full; "
+        "`queuectl config set store-size SIZE` lets the store grow\n";
+  write_all(2, text);
   return code_info(status.code()).exit_code;
 }
 

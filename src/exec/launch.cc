@@ -21,6 +21,11 @@
 // The C library's clone() by its other name: ThreadSanitizer replaces the usual one by a fork.
 extern "C" int __clone(int (*main)(void*), void* stack, int flags, void* argument, ...);
 
+// For tools that know no process in another's memory but one that this one waits for.
+#if !defined(SLUICE_LAUNCH_FLAGS)
+#define SLUICE_LAUNCH_FLAGS 0
+#endif
+
 namespace sluice::exec {
 namespace {
 
@@ -160,8 +165,8 @@ int Launch::start(const LaunchPlan& plan) {
   plan_ = plan;
   parent_ = getpid();
   const std::uint64_t before = set_signal_mask(~std::uint64_t{0});
-  pid_ = __clone(LaunchedChild::main, stack_ + kStackBytes, CLONE_VM | CLONE_PIDFD | SIGCHLD, this,
-                 &pidfd_);
+  pid_ = __clone(LaunchedChild::main, stack_ + kStackBytes,
+                 CLONE_VM | CLONE_PIDFD | SLUICE_LAUNCH_FLAGS | SIGCHLD, this, &pidfd_);
   const int error = pid_ < 0 ? errno : 0;
   set_signal_mask(before);
   return error;

@@ -53,9 +53,10 @@ Status go_on(Steps& steps, JobState& job) {
   return enter(steps, job, Lane::ready, Place::fresh);
 }
 
-Status settle(Steps& steps, JobState& job, Verdict verdict) {
+Status settle(Steps& steps, JobState& job, Verdict verdict, const Release& release) {
   if (verdict == Verdict::settled) return go_on(steps, job);
   SLUICE_TRY(leave(steps, job));
+  job.record.error = cut_text(release.id + ", which it waited for, did not succeed", kTextBytesMax);
   if (verdict == Verdict::cancel) return finish(steps, job, Lane::cancelled);
   job.record.reason = DeathReason::orphaned;
   return finish(steps, job, Lane::dead);
@@ -79,7 +80,7 @@ Result<bool> settle_some(Steps& steps, const Release& release, std::size_t ties_
       steps.txn().erase(entry.key);
       SLUICE_LET(value, decode_tie(entry.value));
       SLUICE_LET(job, take_tie(steps, release, value));
-      if (job) SLUICE_TRY(settle(steps, *job, verdict));
+      if (job) SLUICE_TRY(settle(steps, *job, verdict, release));
     }
     if (!all) return false;
   }

@@ -172,11 +172,15 @@ Status Exchange::exchange(Round& round) {
         round.remarks.clear();
         round.leases.clear();
         queue::Scope scope(queues_, txn);
-        for (const Settlement& settlement : round.settlements)
-          if (const Status status = settle_one(scope, settlement); !status.ok()) {
-            if (status.code() != Code::lease_lost) return status;
+        std::vector<const queue::NewJob*> follow_ups;
+        for (const Settlement& settlement : round.settlements) {
+          const Status status = settle_one(scope, settlement);
+          if (status.ok() && settlement.follow_up) follow_ups.push_back(&*settlement.follow_up);
+          if (status.code() == Code::lease_lost)
             round.remarks.push_back(status.message());
-          }
+          else
+            SLUICE_TRY(status);
+        }
         if (round.wanted > 0) {
           SLUICE_LET(claimed, scope.claim({.queues = options_.queues,
                                            .jobs_max = round.wanted,
@@ -184,10 +188,9 @@ Status Exchange::exchange(Round& round) {
                                            .worker = options_.worker}));
           round.leases = std::move(claimed.leases);
         }
-        for (const Settlement& settlement : round.settlements)
-          if (settlement.follow_up)
-            if (const auto id = scope.enqueue(*settlement.follow_up); !id)
-              round.remarks.push_back("--on-done could not be enqueued: " + id.error().message());
+        for (const queue::NewJob* next : follow_ups)
+          if (const auto id = scope.enqueue(*next); !id)
+            round.remarks.push_back("--on-done could not be enqueued: " + id.error().message());
         return {};
       },
       kDrain));

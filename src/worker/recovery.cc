@@ -5,6 +5,8 @@
 
 #include "base/mutant.h"
 #include "exec/process_tree.h"
+#include "worker/command.h"
+#include "worker/follow_up.h"
 #include "worker/places.h"
 #include "worker/report.h"
 #include "worker/run.h"
@@ -18,19 +20,27 @@ constexpr Duration kPatience = std::chrono::seconds(10);
 struct Left {
   queue::JobRef job = {};
   queue::Token token = {};
+  std::int32_t priority = 0;
+  std::string payload = {};
+  bool last_attempt = false;
 };
 
 Result<std::vector<Left>> jobs_of(queue::Queues& queues, const queue::Worker& worker) {
   std::vector<Left> left;
   for (const std::string& queue : worker.queues) {
-    queue::ListRequest request{.queue = queue, .lane = queue::Lane::leased, .limit = 1'000};
+    queue::ListRequest request{
+        .queue = queue, .lane = queue::Lane::leased, .limit = 1'000, .payload = true};
     do {
       auto page = queues.list(request);
       if (!page && page.error().code() == Code::not_found) break;
       SLUICE_TRY(page);
       for (const queue::Job& job : page->jobs)
         if (job.worker == worker.name)
-          left.push_back({.job = {queue, job.id}, .token = {job.number, job.claims}});
+          left.push_back({.job = {queue, job.id},
+                          .token = {job.number, job.claims},
+                          .priority = job.priority,
+                          .payload = job.payload.value_or(""),
+                          .last_attempt = job.retry && job.attempts >= job.retry->attempts_max});
       request.after = page->next;
     } while (!request.after.empty());
   }
@@ -51,17 +61,26 @@ std::vector<exec::TreeMark> marks_of(const exec::LockFile& locks, const std::str
   return marks;
 }
 
+std::optional<queue::NewJob> follow_up_of(const Left& left, const Report& report) {
+  const auto command = decode_command(left.payload);
+  if (!left.last_attempt || !command) return {};
+  return follow_up(left.job, left.priority, *command, report, true);
+}
+
 /// The token is the fence: a job that somebody else has decided about meanwhile stays as it is.
 Status give_back(queue::Queues& queues, const Left& left, const std::string& worker, bool begun) {
-  Status status;
-  if (begun)
-    status = queues.fail(
-        {.queue = left.job.queue,
-         .token = left.token,
-         .error = to_text({.problem = "the worker " + std::string(short_name(worker)) + " died"}),
-         .delay = Duration{}});
-  else
-    status = queues.release({.queue = left.job.queue, .token = left.token});
+  const Report report{.problem = "the worker " + std::string(short_name(worker)) + " died"};
+  const auto give = [&](kv::Transaction& txn) -> Status {
+    queue::Scope scope(queues, txn);
+    if (!begun) return scope.release({.queue = left.job.queue, .token = left.token});
+    SLUICE_TRY(scope.fail({.queue = left.job.queue,
+                           .token = left.token,
+                           .error = to_text(report),
+                           .delay = Duration{}}));
+    const auto next = follow_up_of(left, report);
+    return next ? status_of(scope.enqueue(*next)) : Status();
+  };
+  const Status status = status_of(queues.store().run(give, {.write_class = kv::WriteClass::drain}));
   return status.code() == Code::lease_lost ? Status() : status;
 }
 

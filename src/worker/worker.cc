@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <iterator>
 
+#include "worker/follow_up.h"
 #include "worker/places.h"
 
 namespace sluice::worker {
@@ -344,7 +345,8 @@ void Worker::settle(const Run& run, const Report& report) {
   hand_over(
       {.request =
            queue::AckRequest{.queue = lease.queue, .token = lease.token, .result = to_text(report)},
-       .follow_up = follow_up(run, report, false),
+       .follow_up =
+           follow_up({lease.queue, lease.id}, lease.priority, run.command(), report, false),
        .spare = report.output_bytes == 0 ? run.log() : std::string()});
   tell(Happening::Kind::completed, lease, line, &report);
 }
@@ -356,29 +358,13 @@ void Worker::settle_failure(const Run& run, const Report& report) {
       .queue = lease.queue, .token = lease.token, .error = to_text(report), .dead = dead};
   const auto job = queues_.get({lease.queue, lease.id});
   if (job && job->retry) dead = dead || lease.attempt >= job->retry->attempts_max;
+  std::optional<queue::NewJob> next;
+  if (dead) next = follow_up({lease.queue, lease.id}, lease.priority, run.command(), report, true);
   hand_over({.request = std::move(request),
-             .follow_up = dead ? follow_up(run, report, true) : std::nullopt,
+             .follow_up = std::move(next),
              .spare = report.output_bytes == 0 ? run.log() : std::string()});
   tell(dead ? Happening::Kind::dead : Happening::Kind::failed, lease, to_line(run.command()),
        &report);
-}
-
-// A job of its own, so that it is as durable as the job that it follows, and is enqueued in the
-// transaction that ends that one: exactly once.
-std::optional<queue::NewJob> Worker::follow_up(const Run& run, const Report& report,
-                                               bool dead) const {
-  const Command& command = run.command();
-  if (command.on_done.empty()) return {};
-  Command next{.text = command.on_done,
-               .cwd = command.cwd,
-               .environment = command.environment,
-               .set = command.set,
-               .label = "after " + run.lease().id};
-  next.set.push_back("QUEUECTL_DONE_ID=" + run.lease().id);
-  next.set.push_back(std::string("QUEUECTL_DONE_STATE=") + (dead ? "dead" : "completed"));
-  next.set.push_back("QUEUECTL_DONE_EXIT_CODE=" + std::to_string(report.exit_code.value_or(-1)));
-  return queue::NewJob{
-      .queue = run.lease().queue, .payload = encode(next), .priority = run.lease().priority};
 }
 
 void Worker::tell(Happening::Kind kind, const queue::Lease& lease, const std::string& command,

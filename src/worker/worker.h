@@ -117,7 +117,6 @@ class Worker {
   void end_jobs();
   void settle(const Run& run, const Report& report);
   void settle_failure(const Run& run, const Report& report);
-  std::optional<queue::NewJob> follow_up(const Run& run, const Report& report, bool dead) const;
   void give_back_waiting(std::size_t but_first = 0);
   void want_more();
   void hand_over(Settlement settlement);

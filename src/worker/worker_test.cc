@@ -180,13 +180,26 @@ TEST(Worker, a_follow_up_is_enqueued_with_the_end_of_its_job_and_not_before) {
   EXPECT_EQ(test::read_file(out), "a dead 4\n");
 }
 
+TEST(Worker, a_job_that_was_cancelled_before_its_end_was_settled_has_no_follow_up) {
+  const Bench bench;
+  bench.enqueue("a", Command{.text = "true", .on_done = "echo done"});
+  const auto tell = [&](const Happening& what) {
+    if (what.kind != Happening::Kind::completed) return;
+    EXPECT_TRUE(bench.queues->cancel({"q", "a"}).ok());
+  };
+  bench.drain({.tell = tell});
+  EXPECT_EQ(bench.lane("a"), "cancelled");
+  EXPECT_EQ(bench.queues->list({.queue = "q"}).value().jobs.size(), 1);
+}
+
 // ---------------------------------------------------------------------------------------- recovery
 
 /// A worker that is gone: registered, without its lock, with a job of each kind.
 struct GoneWorker {
   static constexpr const char* kName = "queuectl/gone-1-abcd";
 
-  explicit GoneWorker(const Bench& with) : bench(with) {
+  explicit GoneWorker(const Bench& with) : bench(with) { enter(); }
+  void enter() const {
     EXPECT_TRUE(
         bench.queues->register_worker({.name = kName, .queues = {"q"}}, std::chrono::hours(1))
             .ok());
@@ -225,6 +238,22 @@ TEST(Recovery, orphans_are_ended_before_the_job_is_offered_again) {
   EXPECT_TRUE(bench.queues->list_workers().value().empty());
   bench.drain();
   EXPECT_EQ(bench.lane("a"), "done");
+}
+
+TEST(Recovery, a_follow_up_is_enqueued_if_the_last_attempt_died_with_its_worker) {
+  const Bench bench;
+  bench.enqueue("a", Command{.text = "true", .set = {"PATH=/bin:/usr/bin"}, .on_done = "echo done"},
+                2);
+  const GoneWorker gone(bench);
+  for (const std::size_t followers : {0, 1}) {
+    const exec::Process orphan = gone.orphan(gone.claim());
+    gone.recover();
+    const auto ready = bench.queues->list({.queue = "q", .lane = queue::Lane::ready}).value();
+    EXPECT_EQ(std::ranges::count_if(ready.jobs, [](const auto& job) { return job.id != "a"; }),
+              followers);
+    gone.enter();
+  }
+  EXPECT_EQ(bench.lane("a"), "dead");
 }
 
 TEST(Recovery, a_job_that_had_not_begun_keeps_its_attempts) {

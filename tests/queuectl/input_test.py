@@ -135,7 +135,8 @@ class Configuration(QueuectlTest):
         self.fails(3, "config", "get", "nonsense")
         self.fails(3, "config", "unset", "max-retries")
         for key, value in (("max-retries", "many"), ("max-retries", "-1"), ("backoff-base", "x"),
-                           ("keep-logs", "soon"), ("output-limit", "big")):
+                           ("keep-logs", "soon"), ("output-limit", "big"),
+                           ("store-size", "1023K"), ("store-size", "65T")):
             with self.subTest(key=key, value=value):
                 self.fails(2, "config", "set", key, value)
         self.assertFalse(os.path.exists(self.q("config", "path").strip()))

@@ -92,7 +92,8 @@ Finding check_disk(const std::string& dir) {
 Finding check_space(const kv::Stats& stats) {
   const std::string text = format_size(stats.used_bytes) + " of the store's " +
                            format_size(stats.map_bytes) + " are in use";
-  return {stats.used_bytes > stats.map_bytes / 10 * 9 ? Health::odd : Health::good, text};
+  if (stats.used_bytes <= stats.map_bytes / 5 * 4) return {Health::good, text};
+  return {Health::odd, text + ": purge jobs, or set store-size to more"};
 }
 
 Finding check_clock(const Context& context, const kv::Store& store) {
