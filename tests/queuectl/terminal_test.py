@@ -164,6 +164,14 @@ class Top(OutputTest):
         top.type(b"q")
         self.assertEqual(top.wait(), 0)
 
+    def test_room_that_one_state_leaves_is_for_the_others(self):
+        self.enqueue_all({"id": f"job-{i}", "command": "true"} for i in range(30))
+        for rows, shown in ((24, 8), (40, 16)):
+            with self.subTest(rows=rows):
+                text = self.on_terminal("top", "--once", rows=rows).text
+                self.assertEqual(text.count("job-"), shown)
+                self.assertLess(text.count("\n"), rows)
+
     def test_in_a_pipe_it_prints_once(self):
         self.q("enqueue", "true", "--id", "a")
         self.assertIn("pending", self.q("top"))

@@ -73,10 +73,10 @@ void count_lines(std::string& text, const std::vector<std::pair<std::string, Sta
   text += render(table, look);
 }
 
-/// Jobs of one state, as many as there is room for.
+/// Jobs of one state, in so many lines at most: an empty one, the titles, a job in each.
 Status job_lines(std::string& text, queue::Queues& queues, const std::string& queue, State state,
-                 std::size_t rows, const Look& look) {
-  if (rows < 2) return {};
+                 std::size_t lines_max, const Look& look) {
+  if (lines_max < 3) return {};
   Table table{
       .columns = {{.title = std::string(state_name(state)), .may_cut = true, .width_min = 8},
                   {.title = "run", .align = Align::right},
@@ -85,7 +85,7 @@ Status job_lines(std::string& text, queue::Queues& queues, const std::string& qu
                   {.title = "worker", .priority = 1}},
       .rows = {}};
   const WallTime now = queues.store().now();
-  SLUICE_TRY(each_job(queues, {.queue = queue, .states = {state}, .limit = rows - 1},
+  SLUICE_TRY(each_job(queues, {.queue = queue, .states = {state}, .limit = lines_max - 2},
                       [&](JobView& view) -> Result<bool> {
                         table.rows.push_back({{view.job.id, state_style(state)},
                                               {std::to_string(view.job.attempts) + "/" +
@@ -122,12 +122,14 @@ Result<std::string> picture(Context& context, const std::string& queue, const Ex
     all.emplace_back(one.name + (one.paused ? " (paused)" : ""), counts);
   }
   count_lines(text, all, look);
-  const std::size_t used = static_cast<std::size_t>(std::ranges::count(text, '\n'));
-  const std::size_t left = extent.rows > used ? extent.rows - used : 0;
-  SLUICE_TRY(job_lines(text, *queues, queue, State::processing, left / 2, look));
-  SLUICE_TRY(job_lines(text, *queues, queue, State::failed, left / 6, look));
-  SLUICE_TRY(job_lines(text, *queues, queue, State::pending, left / 6, look));
-  SLUICE_TRY(job_lines(text, *queues, queue, State::dead, left / 6, look));
+  // What one state does not need is for those below it.
+  constexpr std::pair<State, std::size_t> kShares[] = {
+      {State::processing, 2}, {State::failed, 3}, {State::pending, 2}, {State::dead, 1}};
+  for (const auto& [state, share] : kShares) {
+    const auto used = static_cast<std::size_t>(std::ranges::count(text, '\n'));
+    const std::size_t left = extent.rows > used ? extent.rows - used : 0;
+    SLUICE_TRY(job_lines(text, *queues, queue, state, left / share, look));
+  }
   return text;
 }
 
