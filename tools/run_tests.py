@@ -188,19 +188,24 @@ STAGES = {
     "fuzz": fuzz,
     "mutant": mutants,
 }
+# The others take as long again, mostly to build, and find what is rare.
+BY_DEFAULT = ["tidy", "release", "asan"]
 
 
 def parse(arguments):
     parser = argparse.ArgumentParser(prog="./test", add_help=False, allow_abbrev=False)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--build", choices=STAGES)
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--long", action="store_true")
     options = parser.parse_intermixed_args(arguments)
     if options.build:
         options.stages = [options.build]
+    elif options.names or options.fast:
+        options.stages = ["release"]
     else:
-        options.stages = ["release"] if options.names or options.fast else list(STAGES)
+        options.stages = list(STAGES) if options.all or options.long else BY_DEFAULT
     return options
 
 
