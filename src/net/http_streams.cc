@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// What a connection of a server runs over: a plain socket, or TLS.
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/ssl/stream.hpp>
+
+#include "net/http_connection.h"
+
+namespace sluice::net {
+namespace {
+
+constexpr auto kTuple = asio::as_tuple(asio::use_awaitable_t<Executor>{});
+
+class PlainConnection final : public HttpConnection {
+ public:
+  PlainConnection(std::shared_ptr<Loop> loop, std::shared_ptr<HttpShared> shared, std::string peer,
+                  Socket socket)
+      : HttpConnection(std::move(loop), std::move(shared), std::move(peer)),
+        socket_(std::move(socket)) {}
+
+ private:
+  Task<bool> shake_hands() override { co_return true; }
+  Task<Got> read_some(asio::mutable_buffer into) override {
+    return socket_.async_read_some(into, kTuple);
+  }
+  Task<Got> write_some(asio::const_buffer from) override {
+    return socket_.async_write_some(from, kTuple);
+  }
+  Task<void> finish_writing() override {
+    boost::system::error_code ignored;
+    socket_.shutdown(Socket::shutdown_send, ignored);
+    co_return;
+  }
+  Socket& socket() override { return socket_; }
+
+  Socket socket_;
+};
+
+class TlsConnection final : public HttpConnection {
+ public:
+  TlsConnection(std::shared_ptr<Loop> loop, std::shared_ptr<HttpShared> shared, std::string peer,
+                Socket socket, std::shared_ptr<TlsContext> tls)
+      : HttpConnection(std::move(loop), std::move(shared), std::move(peer)),
+        tls_(std::move(tls)),
+        stream_(std::move(socket), *tls_) {
+    request_.secure = true;
+  }
+
+ private:
+  Task<bool> shake_hands() override {
+    const auto [problem] = co_await stream_.async_handshake(stream_.server, kTuple);
+    co_return !problem;
+  }
+  Task<Got> read_some(asio::mutable_buffer into) override {
+    return stream_.async_read_some(into, kTuple);
+  }
+  Task<Got> write_some(asio::const_buffer from) override {
+    return stream_.async_write_some(from, kTuple);
+  }
+  Task<void> finish_writing() override { co_await stream_.async_shutdown(kTuple); }
+  Socket& socket() override { return stream_.next_layer(); }
+
+  std::shared_ptr<TlsContext> tls_;
+  asio::ssl::stream<Socket> stream_;
+};
+
+}  // namespace
+
+std::shared_ptr<HttpConnection> make_plain_connection(std::shared_ptr<Loop> loop,
+                                                      std::shared_ptr<HttpShared> shared,
+                                                      std::string peer, Socket socket) {
+  return std::make_shared<PlainConnection>(std::move(loop), std::move(shared), std::move(peer),
+                                           std::move(socket));
+}
+
+std::shared_ptr<HttpConnection> make_tls_connection(std::shared_ptr<Loop> loop,
+                                                    std::shared_ptr<HttpShared> shared,
+                                                    std::string peer, Socket socket,
+                                                    std::shared_ptr<TlsContext> tls) {
+  return std::make_shared<TlsConnection>(std::move(loop), std::move(shared), std::move(peer),
+                                         std::move(socket), std::move(tls));
+}
+
+}  // namespace sluice::net

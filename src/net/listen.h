@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Addresses to listen on.
+#pragma once
+
+#include <sluice/result.h>
+#include <sys/socket.h>
+
+#include <string>
+
+#include "base/descriptor.h"
+
+namespace sluice::net {
+
+struct Listener {
+  Descriptor socket;
+  std::string address;  ///< As it was asked for, with the port that was taken.
+};
+
+/// Listens on "127.0.0.1:3100", "[::1]:0" or "unix:/path". A socket file that nobody listens on any
+/// more is replaced. `unavailable` if the address is in use, `permission_denied`,
+/// `invalid_argument` if it is no address; names are not looked up.
+Result<Listener> listen_on(const std::string& address);
+
+/// Whether only programs of this machine reach the address.
+Result<bool> is_loopback(const std::string& address);
+
+/// "192.0.2.1", "2001:db8::1" (also of mapped addresses: "192.0.2.1"), "unix".
+std::string peer_name(const sockaddr_storage& address);
+
+}  // namespace sluice::net

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+#include "net/tls.h"
+
+#include <openssl/ssl.h>
+
+namespace sluice::net {
+
+Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files) {
+  auto tls = std::make_shared<TlsContext>(TlsContext::tls_server);
+  SSL_CTX* const raw = tls->native_handle();
+  SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
+  SSL_CTX_set_options(
+      raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+  SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS);  // An idle connection keeps none.
+  boost::system::error_code problem;
+  tls->use_certificate_chain_file(files.certificate, problem);
+  if (problem)
+    return error(Code::invalid_argument, "the certificate in " + files.certificate +
+                                             " cannot be used: " + problem.message() +
+                                             "; it must be PEM, with its chain");
+  tls->use_private_key_file(files.key, TlsContext::pem, problem);
+  if (problem)
+    return error(Code::invalid_argument, "the key in " + files.key +
+                                             " cannot be used: " + problem.message() +
+                                             "; it must be PEM, and belong to the certificate");
+  return tls;
+}
+
+}  // namespace sluice::net

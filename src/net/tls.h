@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// TLS of a server. Private to this room: drags in Asio and OpenSSL.
+#pragma once
+
+#include <sluice/result.h>
+
+#include <boost/asio/ssl/context.hpp>
+#include <memory>
+
+#include "net/http_server.h"
+
+namespace sluice::net {
+
+using TlsContext = boost::asio::ssl::context;
+
+/// TLS 1.2 and 1.3, no renegotiation, no compression. `invalid_argument` names the file that makes
+/// no sense, or says that key and certificate do not belong together.
+Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files);
+
+}  // namespace sluice::net
