@@ -17,11 +17,11 @@
 #include <vector>
 
 #include "base/descriptor.h"
-#include "queuectl/args.h"
-#include "queuectl/text/duration.h"
-#include "queuectl/text/size.h"
-#include "queuectl/text/suggest.h"
-#include "queuectl/text/visible.h"
+#include "cli/args.h"
+#include "cli/duration.h"
+#include "cli/size.h"
+#include "cli/suggest.h"
+#include "cli/visible.h"
 
 namespace sluice::cli {
 namespace {

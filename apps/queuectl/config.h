@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "queuectl/text/terminal.h"
+#include "cli/terminal.h"
 
 namespace sluice::cli {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "queuectl/text/visible.h"
+#include "cli/visible.h"
 
 namespace sluice::cli {
 namespace {

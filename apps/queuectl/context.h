@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "queuectl/args.h"
+#include "cli/args.h"
+#include "cli/terminal.h"
 #include "queuectl/config.h"
-#include "queuectl/text/terminal.h"
 
 namespace sluice::cli {
 

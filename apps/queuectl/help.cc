@@ -1,26 +1,34 @@
 // SPDX-License-Identifier: MIT
 #include "queuectl/help.h"
 
-#include <algorithm>
+#include <array>
 
+#include "cli/help.h"
 #include "queuectl/commands/commands.h"
 
 namespace sluice::cli {
 namespace {
 
-std::string padded(std::string text, std::size_t width) {
-  text.resize(std::max(text.size() + 2, width), ' ');
-  return text;
-}
-
-std::string option_line(const Option& option) {
-  std::string left = option.letter != 0 ? std::string("-") + option.letter + ", " : "    ";
-  left += option.name;
-  if (!option.value.empty()) left.append(" ").append(option.value);
-  return "  " + padded(left, 26) + std::string(option.help) + "\n";
-}
+constexpr std::array<Option, 7> kGlobal{{
+    {"--db", 0, "DIR", "where the jobs are; default $QUEUECTL_DB, else ~/.local/state/queuectl",
+     Takes::folder},
+    {"--json", 0, "", "print JSON and nothing else", Takes::nothing},
+    {"--color", 0, "WHEN", "auto, always or never", Takes::text},
+    {"--quiet", 'q', "", "print no messages, only results and errors", Takes::nothing},
+    {"--verbose", 'v', "", "say more on standard error", Takes::nothing},
+    {"--help", 'h', "", "explain the command", Takes::nothing},
+    {"--version", 0, "", "print the version", Takes::nothing},
+}};
 
 }  // namespace
+
+std::span<const Option> global_options() {
+  return kGlobal;
+}
+
+std::string_view program_name() {
+  return "queuectl";
+}
 
 std::string program_help() {
   std::string text =
@@ -33,8 +41,7 @@ std::string program_help() {
       "  queuectl status                        what is waiting, running, done and dead\n"
       "\n"
       "Commands:\n";
-  for (const Command& command : all_commands())
-    text += "  " + padded(std::string(command.name), 18) + std::string(command.summary) + "\n";
+  for (const Command& command : all_commands()) text += command_line(command);
   text += "\nOptions of every command:\n";
   for (const Option& option : global_options()) text += option_line(option);
   text +=
@@ -42,21 +49,6 @@ std::string program_help() {
       "Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 no such job or key, 4 conflict (duplicate id,\n"
       "wrong state), 5 storage, 124 timed out, 130 and 143 interrupted.\n"
       "`queuectl COMMAND --help` explains a command and shows examples.\n";
-  return text;
-}
-
-std::string command_help(const Command& command) {
-  std::string text = "queuectl " + std::string(command.name) + ": " + std::string(command.summary);
-  text += "\n\nUsage: queuectl " + std::string(command.name);
-  if (!command.options.empty()) text += " [OPTIONS]";
-  if (!command.arguments.empty()) text.append(" ").append(command.arguments);
-  text += "\n";
-  if (!command.alias.empty()) text += "Alias: queuectl " + std::string(command.alias) + "\n";
-  if (!command.details.empty()) text += "\n" + std::string(command.details) + "\n";
-  if (!command.options.empty()) text += "\nOptions:\n";
-  for (const Option& option : command.options) text += option_line(option);
-  text += "\nOptions of every command:\n";
-  for (const Option& option : global_options()) text += option_line(option);
   return text;
 }
 

@@ -4,11 +4,11 @@
 #include <array>
 #include <functional>
 
+#include "cli/duration.h"
+#include "cli/suggest.h"
+#include "cli/time.h"
+#include "cli/visible.h"
 #include "queuectl/job_spec.h"
-#include "queuectl/text/duration.h"
-#include "queuectl/text/suggest.h"
-#include "queuectl/text/time.h"
-#include "queuectl/text/visible.h"
 
 namespace sluice::cli {
 namespace {

@@ -7,8 +7,8 @@
 #include <charconv>
 #include <filesystem>
 
-#include "queuectl/text/duration.h"
-#include "queuectl/text/visible.h"
+#include "cli/duration.h"
+#include "cli/visible.h"
 
 namespace sluice::cli {
 namespace {

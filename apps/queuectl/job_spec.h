@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/args.h"
 #include "codec/json.h"
-#include "queuectl/args.h"
 #include "queuectl/config.h"
 #include "worker/command.h"
 #include "worker/environments.h"

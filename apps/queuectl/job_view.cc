@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "queuectl/text/suggest.h"
-#include "queuectl/text/time.h"
-#include "queuectl/text/visible.h"
+#include "cli/suggest.h"
+#include "cli/time.h"
+#include "cli/visible.h"
 #include "worker/places.h"
 
 namespace sluice::cli {

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/look.h"
 #include "codec/json.h"
-#include "queuectl/text/look.h"
 #include "worker/command.h"
 #include "worker/report.h"
 

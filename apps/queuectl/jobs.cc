@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "queuectl/jobs.h"
 
+#include "cli/visible.h"
 #include "exec/lock_file.h"
-#include "queuectl/text/visible.h"
 #include "worker/places.h"
 
 namespace sluice::cli {

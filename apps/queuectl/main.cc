@@ -7,11 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/help.h"
+#include "cli/suggest.h"
+#include "cli/visible.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/help.h"
-#include "queuectl/text/suggest.h"
-#include "queuectl/text/visible.h"
 
 namespace sluice::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "cli/size.h"
 #include "queuectl/jobs.h"
-#include "queuectl/text/size.h"
 #include "worker/places.h"
 
 namespace sluice::cli {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "cli/size.h"
+#include "cli/visible.h"
 #include "queuectl/jobs.h"
-#include "queuectl/text/size.h"
-#include "queuectl/text/visible.h"
 
 namespace sluice::cli {
 namespace {

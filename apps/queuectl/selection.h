@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "queuectl/args.h"
+#include "cli/args.h"
 #include "queuectl/context.h"
 #include "queuectl/job_view.h"
 

@@ -25,7 +25,13 @@ namespace sluice::codec::json {
 
 /// Whole and other numbers are told apart by how they are written: 1 is `integer`, 1.0 and 1e0 are
 /// `real`.
-enum class Kind : std::uint8_t { null, boolean, integer, real, string, array, object };
+enum class Kind : std::uint8_t { null, boolean, integer, real, string, array, object, raw };
+
+/// The text of a value that was checked and not taken apart (ParseLimits::raw).
+struct Raw {
+  std::string_view text;
+  friend bool operator==(const Raw&, const Raw&) = default;
+};
 
 struct Value;
 struct Member;
@@ -38,11 +44,11 @@ using Object = std::vector<Member>;
 /// keep to that, or it is not read back as it was. Copying copies the whole tree.
 struct Value {
   /// The alternatives stand in the order of Kind.
-  std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> is;
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object, Raw> is;
 
   Kind kind() const { return static_cast<Kind>(is.index()); }
   /// For messages: "null", "a boolean", "a number" (of either kind), "a string", "an array",
-  /// "an object".
+  /// "an object", "a value" (raw).
   const char* kind_name() const;
 
   /// The content if it is a T, one of the alternatives of `is`; otherwise null.
@@ -70,6 +76,11 @@ struct ParseLimits {
   /// How many arrays and objects may be open at once; with 0, only a string, a number or the like
   /// is read. The parser recurses: every level takes a few hundred bytes of stack.
   std::size_t depth_max = 64;
+  /// If not empty: the value of every member of this name is kept as Raw, a view into the text. In
+  /// it numbers may be of any size.
+  std::string_view raw = {};
+  /// A whole number outside std::int64_t is `real`, rounded, instead of refused.
+  bool round_integers = false;
 };
 
 /// Reads a text that is exactly one value, with white space around it or none.
@@ -132,6 +143,8 @@ class Writer {
   }
   Writer& boolean(bool value);
   Writer& null();
+  /// The text of a value, put as it is: it must be valid.
+  Writer& raw(std::string_view text);
   /// A value with all that it contains.
   Writer& value(const Value& value);
 

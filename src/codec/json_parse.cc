@@ -79,6 +79,7 @@ class Parser {
   bool array(Value& into);
   bool object(Value& into);
   bool member(Member& into);
+  bool raw_value(Value& into);
   bool check_names(const Object& members, std::size_t names_before);
   bool string(std::string& into);
   bool escape(std::string& into);
@@ -119,6 +120,7 @@ class Parser {
   const char* const end_;
   const ParseLimits limits_;
   std::size_t depth_ = 0;
+  bool in_raw_ = false;
   std::vector<const char*> names_;  // Where the names of the members read so far stand.
   Status failure_;
 };
@@ -193,7 +195,19 @@ bool Parser::member(Member& into) {
   names_.push_back(at_);
   if (!string(into.name)) return false;
   if (!take(':')) return expected("':' after the name " + quoted(into.name));
+  if (!limits_.raw.empty() && into.name == limits_.raw && !in_raw_) return raw_value(into.value);
   return value(into.value);
+}
+
+bool Parser::raw_value(Value& into) {
+  skip_space();
+  const char* const begin = at_;
+  in_raw_ = true;
+  Value checked;
+  if (!value(checked)) return false;
+  in_raw_ = false;
+  into.is.emplace<Raw>(std::string_view(begin, at_));
+  return true;
 }
 
 /// Looks at all names of an object together: to look each one up among those before it would take
@@ -322,6 +336,7 @@ bool Parser::integer(std::string_view text, Value& into) {
   std::int64_t& number = into.is.emplace<std::int64_t>();
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   if (parsed.ec == std::errc()) return true;
+  if (in_raw_ || limits_.round_integers) return real(text, into);
   return fail(text.data(), "the number " + shown(text) +
                                " is too large: whole numbers go from -9223372036854775808 to "
                                "9223372036854775807");
@@ -331,7 +346,7 @@ bool Parser::real(std::string_view text, Value& into) {
   double& number = into.is.emplace<double>();
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   if (parsed.ec == std::errc()) return true;
-  if (!is_tiny(text))
+  if (!is_tiny(text) && !in_raw_)
     return fail(text.data(), "the number " + shown(text) + " is too large: numbers go to 1.79e308");
   number = text.starts_with('-') ? -0.0 : 0.0;
   return true;

@@ -316,5 +316,27 @@ TEST(JsonValue, kinds_have_names_for_messages) {
   EXPECT_EQ(Value{Object{}}.kind(), Kind::object);
 }
 
+TEST(Json, members_may_be_kept_as_their_text) {
+  const std::string text =
+      R"({"a":{"data": [1,{"data":2, "big":123456789012345678901234567890}, 1e999] ,"b":1}})";
+  const Value value = parse(text, {.raw = "data"}).value();
+  const auto* raw = value.find("a")->find("data")->as<Raw>();
+  ASSERT_NE(raw, nullptr);
+  EXPECT_EQ(raw->text, R"([1,{"data":2, "big":123456789012345678901234567890}, 1e999])");
+  Writer writer;
+  EXPECT_EQ(writer.value(value).take(), R"({"a":{"data":[1,{"data":2, "big":)"
+                                        R"(123456789012345678901234567890}, 1e999],"b":1}})");
+  for (const char* bad : {R"({"data":})", R"({"data":[1,]})", R"({"data":{"a":1,"a":2}})",
+                          R"({"data":01})", R"({"data":"\ud800"})", R"({"data":1 2})"})
+    EXPECT_FALSE(parse(bad, {.raw = "data"})) << bad;
+  EXPECT_FALSE(parse(R"({"other":1e999})", {.raw = "data"}));
+}
+
+TEST(Json, large_whole_numbers_may_be_rounded) {
+  EXPECT_EQ(*parse("18446744073709551616", {.round_integers = true})->as<double>(), 0x1p64);
+  EXPECT_EQ(*parse("9223372036854775807", {.round_integers = true})->as<std::int64_t>(), INT64_MAX);
+  EXPECT_FALSE(parse("1" + std::string(400, '0'), {.round_integers = true}));
+}
+
 }  // namespace
 }  // namespace sluice::codec::json

@@ -41,8 +41,8 @@ void append_number(std::string& text, T value) {
 }  // namespace
 
 const char* Value::kind_name() const {
-  constexpr std::array kNames = {"null",     "a boolean", "a number", "a number",
-                                 "a string", "an array",  "an object"};
+  constexpr std::array kNames = {"null",     "a boolean", "a number",  "a number",
+                                 "a string", "an array",  "an object", "a value"};
   static_assert(kNames.size() == std::variant_size_v<decltype(Value::is)>);
   return kNames[is.index()];
 }
@@ -103,6 +103,12 @@ Writer& Writer::null() {
   return *this;
 }
 
+Writer& Writer::raw(std::string_view text) {
+  begin_value();
+  text_.append(text);
+  return *this;
+}
+
 Writer& Writer::value(const Value& value) {
   switch (value.kind()) {
     case Kind::null:
@@ -123,6 +129,8 @@ Writer& Writer::value(const Value& value) {
       object();
       for (const Member& member : std::get<Object>(value.is)) name(member.name).value(member.value);
       return end_object();
+    case Kind::raw:
+      return raw(std::get<Raw>(value.is).text);
   }
   SLUICE_CHECK(false && "a value without a kind");
   return *this;

@@ -2,13 +2,13 @@
 // cancel, retry, edit, hold, unhold.
 #include <array>
 
+#include "cli/visible.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/job_spec.h"
 #include "queuectl/jobs.h"
 #include "queuectl/retry.h"
 #include "queuectl/selection.h"
-#include "queuectl/text/visible.h"
 
 namespace sluice::cli {
 namespace {

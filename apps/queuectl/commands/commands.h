@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "queuectl/args.h"
+#include "cli/args.h"
 
 namespace sluice::cli {
 

@@ -5,13 +5,13 @@
 #include <map>
 #include <set>
 
+#include "cli/suggest.h"
+#include "cli/visible.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/config.h"
 #include "queuectl/context.h"
 #include "queuectl/job_view.h"
 #include "queuectl/jobs.h"
-#include "queuectl/text/suggest.h"
-#include "queuectl/text/visible.h"
 
 namespace sluice::cli {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "queuectl/config.h"
+#include "cli/table.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/job_view.h"
-#include "queuectl/text/table.h"
 
 namespace sluice::cli {
 namespace {

@@ -8,13 +8,13 @@
 #include <memory>
 #include <set>
 
+#include "cli/progress.h"
+#include "cli/size.h"
+#include "cli/visible.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/job_spec.h"
 #include "queuectl/job_text.h"
-#include "queuectl/text/progress.h"
-#include "queuectl/text/size.h"
-#include "queuectl/text/visible.h"
 
 namespace sluice::cli {
 namespace {

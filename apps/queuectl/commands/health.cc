@@ -6,14 +6,14 @@
 
 #include <cmath>
 
+#include "cli/duration.h"
+#include "cli/look.h"
+#include "cli/size.h"
+#include "cli/visible.h"
 #include "exec/process.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/jobs.h"
-#include "queuectl/text/duration.h"
-#include "queuectl/text/look.h"
-#include "queuectl/text/size.h"
-#include "queuectl/text/visible.h"
 #include "worker/report.h"
 
 namespace sluice::cli {

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <set>
 
+#include "cli/size.h"
+#include "cli/time.h"
+#include "cli/visible.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/job_spec.h"
 #include "queuectl/jobs.h"
-#include "queuectl/text/size.h"
-#include "queuectl/text/time.h"
-#include "queuectl/text/visible.h"
 #include "worker/environments.h"
 
 namespace sluice::cli {

@@ -6,11 +6,11 @@
 #include <algorithm>
 
 #include "base/descriptor.h"
+#include "cli/size.h"
 #include "exec/output_file.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/jobs.h"
-#include "queuectl/text/size.h"
 #include "worker/places.h"
 
 namespace sluice::cli {

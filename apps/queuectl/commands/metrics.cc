@@ -3,10 +3,10 @@
 
 #include <cstdio>
 
+#include "cli/table.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/jobs.h"
-#include "queuectl/text/table.h"
 
 namespace sluice::cli {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "cli/visible.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/purge.h"
-#include "queuectl/text/visible.h"
 
 namespace sluice::cli {
 namespace {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Jobs by the calendar.
+#include "cli/duration.h"
+#include "cli/size.h"
+#include "cli/table.h"
+#include "cli/time.h"
+#include "cli/visible.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/job_spec.h"
 #include "queuectl/job_view.h"
-#include "queuectl/text/duration.h"
-#include "queuectl/text/size.h"
-#include "queuectl/text/table.h"
-#include "queuectl/text/time.h"
-#include "queuectl/text/visible.h"
 
 namespace sluice::cli {
 namespace {

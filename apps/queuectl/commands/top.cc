@@ -9,14 +9,14 @@
 #include <csignal>
 
 #include "base/descriptor.h"
+#include "cli/duration.h"
+#include "cli/size.h"
+#include "cli/table.h"
+#include "cli/time.h"
+#include "cli/visible.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/jobs.h"
-#include "queuectl/text/duration.h"
-#include "queuectl/text/size.h"
-#include "queuectl/text/table.h"
-#include "queuectl/text/time.h"
-#include "queuectl/text/visible.h"
 
 namespace sluice::cli {
 namespace {

@@ -3,11 +3,11 @@
 #include <map>
 #include <memory>
 
+#include "cli/progress.h"
+#include "cli/visible.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/jobs.h"
-#include "queuectl/text/progress.h"
-#include "queuectl/text/visible.h"
 
 namespace sluice::cli {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 
+#include "cli/time.h"
+#include "cli/visible.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/job_view.h"
-#include "queuectl/text/time.h"
-#include "queuectl/text/visible.h"
 
 namespace sluice::cli {
 namespace {

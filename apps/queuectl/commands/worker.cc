@@ -10,16 +10,16 @@
 #include <cstring>
 #include <memory>
 
+#include "cli/duration.h"
+#include "cli/progress.h"
+#include "cli/size.h"
+#include "cli/table.h"
+#include "cli/time.h"
+#include "cli/visible.h"
 #include "exec/process_tree.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/jobs.h"
-#include "queuectl/text/duration.h"
-#include "queuectl/text/progress.h"
-#include "queuectl/text/size.h"
-#include "queuectl/text/table.h"
-#include "queuectl/text/time.h"
-#include "queuectl/text/visible.h"
 #include "worker/places.h"
 
 namespace sluice::cli {

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+#include "server/compat.h"
+
+#include "server/answer.h"
+
+namespace sluice::server {
+namespace {
+
+// More teams than this are looked up again now and then.
+constexpr std::size_t kTeamsKnownMax = 100'000;
+
+bool is_json(std::string_view content_type) {
+  const std::string_view type = content_type.substr(0, content_type.find(';'));
+  const std::size_t end = type.find_last_not_of(" \t");
+  const std::string_view plain = type.substr(0, end == type.npos ? 0 : end + 1);
+  if (net::equal_ignoring_case(plain, "application/json")) return true;
+  constexpr std::string_view kBegin = "application/";
+  constexpr std::string_view kEnd = "+json";
+  return plain.size() > kBegin.size() + kEnd.size() &&
+         net::equal_ignoring_case(plain.substr(0, kBegin.size()), kBegin) &&
+         net::equal_ignoring_case(plain.substr(plain.size() - kEnd.size()), kEnd);
+}
+
+/// Of the names in the address. Answers by itself if one is too long.
+bool check_names(Call& call) {
+  for (const std::string& part : call.parts)
+    if (part.size() > kNameBytesMax) {
+      call.exchange.reply(text_answer(422, "An id has 1 to 256 bytes."));
+      return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+std::optional<codec::json::Value> read_json(Call& call) {
+  const net::HttpRequest& request = call.request();
+  const std::string_view* type = request.head.find("content-type");
+  if (type == nullptr || !is_json(*type)) {
+    call.exchange.reply(text_answer(415, "The body must be JSON: content-type application/json."));
+    return {};
+  }
+  auto body = codec::json::parse(request.body, {.raw = "data", .round_integers = true});
+  if (body) return std::move(*body);
+  answer_refusal(call, 400, body.error());
+  return {};
+}
+
+void answer_refusal(Call& call, unsigned status, const Status& why) {
+  call.exchange.reply(text_answer(status, why.message()));
+}
+
+void Compat::add_to(Routes& routes) {
+  const auto add = [&](std::string_view method, std::string_view path,
+                       void (Compat::*handler)(Call)) {
+    routes.add(method, path, [this, handler](Call call) {
+      if (check_names(call)) (this->*handler)(std::move(call));
+    });
+  };
+  const auto add_for = [&](std::string_view method, std::string_view path,
+                           void (Compat::*handler)(Call, Owner), Owner owner) {
+    routes.add(method, path, [this, handler, owner](Call call) {
+      if (check_names(call)) (this->*handler)(std::move(call), owner);
+    });
+  };
+  add("POST", "/queue/push", &Compat::push);
+  add("POST", "/queue/pop/:team", &Compat::pop);
+  add("POST", "/queue/complete", &Compat::complete);
+  add("POST", "/queue/release", &Compat::release);
+  add("GET", "/queue/count/team/:team", &Compat::count_team);
+  add("GET", "/queue/count/crawl/:crawl", &Compat::count_crawl);
+  add("GET", "/queue/jobs/team/:team", &Compat::list_jobs);
+  add_for("POST", "/active/push", &Compat::push_marker, Owner::team);
+  add_for("DELETE", "/active/remove", &Compat::remove_marker, Owner::team);
+  add_for("GET", "/active/count/:team", &Compat::count_markers, Owner::team);
+  add_for("GET", "/active/jobs/:team", &Compat::list_markers, Owner::team);
+  add_for("POST", "/active/crawl/push", &Compat::push_marker, Owner::crawl);
+  add_for("DELETE", "/active/crawl/remove", &Compat::remove_marker, Owner::crawl);
+  add_for("GET", "/active/crawl/jobs/:crawl", &Compat::list_markers, Owner::crawl);
+  add("POST", "/cleanup/expired-jobs", &Compat::clean_jobs);
+  add("POST", "/cleanup/expired-active-jobs", &Compat::clean_markers);
+  add("POST", "/cleanup/orphaned-claims", &Compat::clean_claims);
+  add("POST", "/cleanup/stale-counters", &Compat::clean_crawls);
+  for (const char* of : {"/reconcile/team/queue/:team", "/reconcile/team/active/:team",
+                         "/reconcile/crawl/queue/:crawl", "/reconcile/crawl/active/:crawl"})
+    add("POST", of, &Compat::reconcile);
+  add("GET", "/sample/teams", &Compat::sample_teams);
+  add("GET", "/sample/crawls", &Compat::sample_crawls);
+}
+
+struct Compat::Writing {
+  Call call;
+  kv::WriteClass write_class;
+  Transact body;
+  net::HttpResponse answer = {};
+};
+
+void Compat::write(Call call, kv::WriteClass write_class, Transact body) {
+  write(std::make_shared<Writing>(Writing{std::move(call), write_class, std::move(body)}));
+}
+
+void Compat::write(const std::shared_ptr<Writing>& writing) {
+  queues_.store().submit(
+      [writing](kv::Transaction& txn) {
+        writing->answer = {};
+        return writing->body(txn, writing->answer);
+      },
+      [this, writing](const Result<kv::Commit>& commit) {
+        if (commit && writing->answer.status == kAgain) return write(writing);
+        writing->call.exchange.reply(commit ? std::move(writing->answer)
+                                            : failure_answer(commit.error()));
+      },
+      {.write_class = writing->write_class});
+}
+
+void Compat::look_up(Call call, Look look) {
+  const auto held = std::make_shared<Call>(std::move(call));
+  const bool taken = errands_.run([held, look = std::move(look)] {
+    auto answer = look();
+    held->exchange.reply(answer ? std::move(*answer) : failure_answer(answer.error()));
+  });
+  if (!taken)
+    held->exchange.reply(
+        failure_answer({Code::unavailable, "too many requests wait: try again in a moment"}));
+}
+
+bool Compat::knows(const std::string& team) {
+  const MutexLock lock(mutex_);
+  return teams_.contains(team);
+}
+
+void Compat::remember(const std::string& team) {
+  const MutexLock lock(mutex_);
+  if (teams_.size() >= kTeamsKnownMax) teams_.clear();
+  teams_.insert(team);
+}
+
+/// A team's queue keeps nothing that has ended, and gives no job up.
+Status Compat::prepare(const std::string& team) {
+  const auto known = queues_.get_queue(team);
+  if (!known) {
+    if (known.error().code() != Code::not_found) return known.error();
+    queue::QueueConfig config;
+    config.lease = options_.lease;
+    config.lapses_max = queue::kAttemptsMax;
+    config.dead_retention = Duration{};
+    SLUICE_TRY(queues_.configure(team, config));
+  }
+  remember(team);
+  return {};
+}
+
+std::int64_t Compat::now_ms() const {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             queues_.store().now().time_since_epoch())
+      .count();
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Everything that sluiced answers, and what it does by itself.
+#pragma once
+
+#include <sluice/clock.h>
+#include <sluice/log.h>
+#include <sluice/queue.h>
+
+#include <memory>
+#include <stop_token>
+
+#include "server/compat.h"
+#include "server/errands.h"
+#include "server/routes.h"
+
+namespace sluice::server {
+
+struct ServiceOptions {
+  CompatOptions compat = {};
+  const Clock* clock = &system_clock();
+  LogSink log = {};
+};
+
+/// Lifecycle: made on queues that outlive it; destroyed when no request is being handled any more.
+/// Concurrency: handle() may be called by any number of threads.
+class Service {
+ public:
+  Service(queue::Queues& queues, ServiceOptions options);
+
+  /// Answers a request, now or later. Never blocks.
+  void handle(net::Exchange exchange) const { routes_.handle(std::move(exchange)); }
+
+  /// Does what is due, again and again, until `stop` is requested: ends leases, expires jobs and
+  /// markers, fires schedules. The caller gives it a thread.
+  void keep_house(const std::stop_token& stop);
+
+ private:
+  void health(Call call);
+  Duration tidy_up();
+
+  queue::Queues& queues_;
+  const ServiceOptions options_;
+  Errands errands_;
+  Compat compat_;
+  Routes routes_;
+};
+
+}  // namespace sluice::server
