@@ -1,91 +1,144 @@
 // SPDX-License-Identifier: MIT
-#include <sluice/kv.h>
-#include <sluice/log.h>
-#include <sluice/queue.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
-
-#include <csignal>
+// Parse, call, print, exit code.
+#include <algorithm>
+#include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "net/http_server.h"
-#include "server/service.h"
+#include "cli/help.h"
+#include "cli/suggest.h"
+#include "cli/visible.h"
+#include "sluiced/context.h"
 
-namespace sluice {
+namespace sluice::cli {
 namespace {
 
-constexpr Duration kDrainTime = std::chrono::seconds(25);
+constexpr std::array<Option, 2> kGlobal{{
+    {"--help", 'h', "", "explain the command", Takes::nothing},
+    {"--version", 0, "", "print the version", Takes::nothing},
+}};
 
-struct Options {
-  std::string listen = "127.0.0.1:3100";
-  std::string data = "./data";
-  Duration compat_lease = std::chrono::seconds(60);
-};
-
-int fail(const Status& status) {
-  std::fprintf(stderr, "sluiced: %s\n", status.message().c_str());
-  return code_info(status.code()).exit_code;
-}
-
-Result<Options> parse(const std::vector<std::string>& words) {
-  Options options;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (i + 1 == words.size())
-      return error(Code::invalid_argument, words[i] + " needs a value, or is unknown");
-    if (words[i] == "--listen") {
-      options.listen = words[++i];
-    } else if (words[i] == "--data") {
-      options.data = words[++i];
-    } else if (words[i] == "--compat-lease") {
-      options.compat_lease = std::chrono::seconds(std::stoi(words[++i]));
-    } else {
-      return error(Code::invalid_argument, "there is no option " + words[i]);
-    }
+std::vector<Option> options_of(std::initializer_list<std::string_view> names) {
+  static std::vector<std::string> spelled;  // Options hold views.
+  if (spelled.empty()) {
+    spelled.reserve(all_settings().size());
+    for (const Setting& setting : all_settings())
+      spelled.push_back("--" + std::string(setting.name));
+  }
+  std::vector<Option> options{
+      {"--config", 0, "FILE", "read settings from this file, as `listen: ADDR`", Takes::file}};
+  for (std::size_t i = 0; i < all_settings().size(); ++i) {
+    const Setting& setting = all_settings()[i];
+    if (names.size() != 0 && std::ranges::find(names, setting.name) == names.end()) continue;
+    options.push_back({.name = spelled[i],
+                       .value = setting.value,
+                       .help = setting.help,
+                       .takes = setting.value.empty() ? Takes::nothing : Takes::text});
   }
   return options;
 }
 
-/// Blocks them in all threads, so that wait_for_end() gets them.
-sigset_t block_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM}) sigaddset(&set, number);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  return set;
+const std::vector<Command>& commands() {
+  static const std::vector<Command> all = {
+      {.name = "",
+       .alias = "",
+       .arguments = "",
+       .summary = "serves the job queue over HTTP",
+       .details =
+           "Without a command it serves until SIGTERM or Ctrl-C, which let requests in flight "
+           "finish.\nSIGHUP has certificates read again. A setting is an option, else "
+           "$SLUICED_NAME, else in the\nfile, else the default.\n\n"
+           "  sluiced                                       on 127.0.0.1:3100, in ./data\n"
+           "  sluiced --listen 127.0.0.1:0 --data /srv/q    prints the port that it takes\n"
+           "  sluiced verify --data /srv/q                  proves that the store is sound\n"
+           "  sluiced backup /mnt/q --data /srv/q           copies it, also while it is used",
+       .options = options_of({}),
+       .run = serve},
+      {.name = "verify",
+       .alias = "",
+       .arguments = "",
+       .summary = "proves that the store is sound, also while it is used",
+       .details = "Exit code 5 and a line for each breach if it is not.",
+       .options = options_of({"data", "store-size", "log-level"}),
+       .run = verify},
+      {.name = "backup",
+       .alias = "",
+       .arguments = "DIR",
+       .summary = "copies the store to a new folder, also while it is used",
+       .details = "The copy opens like the store it was made of: sluiced --data DIR.",
+       .options = options_of({"data", "store-size", "log-level"}),
+       .takes = Takes::folder,
+       .run = backup},
+  };
+  return all;
 }
 
-Status serve(const Options& options) {
-  const sigset_t set = block_signals();
-  SLUICE_LET(store, kv::open_lmdb({.dir = options.data, .log = stderr_log()}));
-  SLUICE_LET(queues, queue::Queues::open(*store));
-  server::Service service(*queues, {.compat = {.lease = options.compat_lease, .log = stderr_log()},
-                                    .log = stderr_log()});
-  const std::jthread housekeeper([&](const std::stop_token& stop) { service.keep_house(stop); });
-  SLUICE_LET(server, net::HttpServer::open(
-                         {.listen = options.listen, .log = stderr_log()},
-                         [&](net::Exchange exchange) { service.handle(std::move(exchange)); }));
-  std::printf("listening on http://%s\n", server->address().c_str());
-  std::fflush(stdout);
-  int number = 0;
-  sigwait(&set, &number);
-  server->drain(kDrainTime);
-  return {};
+int report(const Status& status) {
+  std::fprintf(stderr, "sluiced: %s\n", visible(status.message()).c_str());
+  return code_info(status.code()).exit_code;
 }
 
-int start(const std::vector<std::string>& words) {
-  const auto options = parse(words);
-  if (!options) return fail(options.error());
-  const Status served = serve(*options);
-  return served.ok() ? 0 : fail(served);
+std::optional<std::string> variable(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
+  if (value == nullptr || *value == 0) return {};
+  return value;
+}
+
+Result<int> run(const Command& command, const std::vector<std::string>& words) {
+  SLUICE_LET(arguments, Arguments::parse(command, words));
+  if (arguments.has("--help")) {
+    std::string text = command_help(command);
+    if (command.name.empty()) {
+      text += "\nCommands:\n";
+      for (const Command& other : commands())
+        if (!other.name.empty()) text += command_line(other);
+    }
+    std::fputs(text.c_str(), stdout);
+    return 0;
+  }
+  if (arguments.has("--version")) {
+    std::printf("sluiced %s\n", SLUICE_VERSION);
+    return 0;
+  }
+  SLUICE_LET(settings, read_settings(arguments, variable));
+  Context context(std::move(settings));
+  return command.run(context, arguments);
+}
+
+int start(std::vector<std::string> words) {
+  const Command* command = &commands().front();
+  if (!words.empty() && !words.front().starts_with('-')) {
+    std::vector<std::string_view> names;
+    for (const Command& one : commands()) {
+      if (one.name == words.front()) command = &one;
+      if (!one.name.empty()) names.push_back(one.name);
+    }
+    if (command->name.empty()) {
+      const std::string meant = did_you_mean(words.front(), names);
+      return report({Code::invalid_argument, "there is no command " + in_quotes(words.front()) +
+                                                 ": " +
+                                                 (meant.empty() ? "see sluiced --help" : meant)});
+    }
+    words.erase(words.begin());
+  }
+  const auto code = run(*command, words);
+  return code ? *code : report(code.error());
 }
 
 }  // namespace
-}  // namespace sluice
+
+std::span<const Option> global_options() {
+  return kGlobal;
+}
+
+std::string_view program_name() {
+  return "sluiced";
+}
+
+}  // namespace sluice::cli
 
 int main(int argc, char** argv) {
-  return sluice::start(std::vector<std::string>(argv + 1, argv + argc));
+  return sluice::cli::start(std::vector<std::string>(argv + 1, argv + argc));
 }

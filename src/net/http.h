@@ -54,6 +54,9 @@ class Exchange {
   Exchange& operator=(Exchange&&) = delete;
   ~Exchange();
 
+  /// For one that puts another channel before this one.
+  std::shared_ptr<Channel> release() { return std::exchange(channel_, nullptr); }
+
   /// Good until the answer.
   const HttpRequest& request() const { return channel_->request(); }
   /// Sends the answer, from any thread; at most once. The request is gone afterwards.

@@ -81,9 +81,10 @@ void Compat::add_to(Routes& routes) {
   add("POST", "/cleanup/expired-active-jobs", &Compat::clean_markers);
   add("POST", "/cleanup/orphaned-claims", &Compat::clean_claims);
   add("POST", "/cleanup/stale-counters", &Compat::clean_crawls);
-  for (const char* of : {"/reconcile/team/queue/:team", "/reconcile/team/active/:team",
-                         "/reconcile/crawl/queue/:crawl", "/reconcile/crawl/active/:crawl"})
-    add("POST", of, &Compat::reconcile);
+  add_for("POST", "/reconcile/team/queue/:team", &Compat::reconcile_jobs, Owner::team);
+  add_for("POST", "/reconcile/team/active/:team", &Compat::reconcile_markers, Owner::team);
+  add_for("POST", "/reconcile/crawl/queue/:crawl", &Compat::reconcile_jobs, Owner::crawl);
+  add_for("POST", "/reconcile/crawl/active/:crawl", &Compat::reconcile_markers, Owner::crawl);
   add("GET", "/sample/teams", &Compat::sample_teams);
   add("GET", "/sample/crawls", &Compat::sample_crawls);
 }

@@ -61,6 +61,7 @@ class Compat {
   void count_team(Call call);
   void count_crawl(Call call);
   void list_jobs(Call call);
+  Result<std::vector<std::string>> teams_with(const std::string& crawl);
   Result<std::uint64_t> unfinished_of_crawl(const std::string& crawl);
 
   // compat_markers.cc
@@ -75,7 +76,9 @@ class Compat {
   void clean_markers(Call call);
   void clean_claims(Call call);
   void clean_crawls(Call call);
-  void reconcile(Call call);
+  void reconcile_jobs(Call call, Owner owner);
+  void reconcile_markers(Call call, Owner owner);
+  Status recount(const std::string& team, const std::string& crawl);
   void sample_teams(Call call);
   void sample_crawls(Call call);
 

@@ -123,9 +123,65 @@ void Compat::clean_crawls(Call call) {
   });
 }
 
-// Counts are kept in the transactions that change what they count.
-void Compat::reconcile(Call call) {
-  call.exchange.reply(number_answer("correction", 0));
+// Counts are kept in the transactions that change what they count, so there is nothing to correct.
+// They are counted all the same: a difference would be an error of ours, and is told to whoever
+// reads the log.
+void Compat::reconcile_jobs(Call call, Owner owner) {
+  const std::string name = call.parts[0];
+  look_up(std::move(call), [this, owner, name]() -> Result<net::HttpResponse> {
+    std::vector<std::string> teams{name};
+    if (owner == Owner::crawl) {
+      SLUICE_LET(of_crawl, teams_with(name));
+      teams = std::move(of_crawl);
+    }
+    for (const std::string& team : teams)
+      SLUICE_TRY(recount(team, owner == Owner::crawl ? name : ""));
+    return number_answer("correction", 0);
+  });
+}
+
+/// Pages of a listing are read one after the other: what is the same before and after them was the
+/// same all the time, as good as always.
+Status Compat::recount(const std::string& team, const std::string& crawl) {
+  const auto count = [&] {
+    return crawl.empty() ? queues_.count(team) : queues_.count(team, crawl);
+  };
+  const auto before = count();
+  if (!before) return before.error().code() == Code::not_found ? Status() : before.error();
+  std::uint64_t found = 0;
+  queue::ListRequest request{.queue = team, .group = crawl, .limit = kPage};
+  do {
+    SLUICE_LET(page, queues_.list(request));
+    found += page.jobs.size();
+    request.after = page.next;
+  } while (!request.after.empty());
+  SLUICE_LET(after, count());
+  if (*before == after && after.total() != found && options_.log)
+    options_.log(LogLevel::error, "the count of " + team + " is " + std::to_string(after.total()) +
+                                      ", and there are " + std::to_string(found) +
+                                      " jobs: run sluiced verify");
+  return {};
+}
+
+void Compat::reconcile_markers(Call call, Owner owner) {
+  const std::string name = call.parts[0];
+  look_up(std::move(call), [this, owner, name]() -> Result<net::HttpResponse> {
+    std::int64_t counted = 0;
+    std::int64_t found = 0;
+    SLUICE_TRY(queues_.store().read([&](kv::Reader& reader) -> Status {
+      SLUICE_LET(value, reader.get(marker_count_key(owner, name)));
+      SLUICE_LET(number, kv::decode_counter(value));
+      SLUICE_LET(markers, reader.scan(markers_of(owner, name)));
+      counted = number;
+      found = static_cast<std::int64_t>(markers.size());
+      return {};
+    }));
+    if (counted != found && options_.log)
+      options_.log(LogLevel::error, "the markers of " + name + " are counted as " +
+                                        std::to_string(counted) + ", and there are " +
+                                        std::to_string(found));
+    return number_answer("correction", 0);
+  });
 }
 
 void Compat::sample_teams(Call call) {

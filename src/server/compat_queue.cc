@@ -229,7 +229,7 @@ void Compat::count_team(Call call) {
   call.exchange.reply(failure_answer(counts.error()));
 }
 
-Result<std::uint64_t> Compat::unfinished_of_crawl(const std::string& crawl) {
+Result<std::vector<std::string>> Compat::teams_with(const std::string& crawl) {
   std::vector<std::string> teams;
   SLUICE_TRY(queues_.store().read([&](kv::Reader& reader) -> Status {
     teams.clear();
@@ -237,6 +237,11 @@ Result<std::uint64_t> Compat::unfinished_of_crawl(const std::string& crawl) {
     for (const kv::KeyValue& entry : entries) teams.emplace_back(team_of(entry.value));
     return {};
   }));
+  return teams;
+}
+
+Result<std::uint64_t> Compat::unfinished_of_crawl(const std::string& crawl) {
+  SLUICE_LET(teams, teams_with(crawl));
   std::uint64_t sum = 0;
   for (const std::string& team : teams) {
     const auto counts = queues_.count(team, crawl);

@@ -52,48 +52,88 @@ bool fits(const std::vector<std::string>& pattern, const std::vector<std::string
   });
 }
 
+/// Takes the time until the answer.
+class ObservedChannel final : public net::Exchange::Channel {
+ public:
+  ObservedChannel(std::shared_ptr<Channel> inner, RouteStats& stats, const Clock& clock)
+      : inner_(std::move(inner)), stats_(stats), clock_(clock), began_(clock.mono()) {}
+
+  const net::HttpRequest& request() const override { return inner_->request(); }
+  bool is_gone() const override { return inner_->is_gone(); }
+  void answer(std::shared_ptr<Channel> /*self*/, net::HttpResponse response) override {
+    stats_.time_ns.record(static_cast<std::uint64_t>((clock_.mono() - began_).count()));
+    ++stats_.answers[std::min(response.status / 100, 5U)];
+    std::shared_ptr<Channel> inner = std::move(inner_);
+    Channel& answering = *inner;
+    answering.answer(std::move(inner), std::move(response));
+  }
+
+ private:
+  std::shared_ptr<Channel> inner_;
+  RouteStats& stats_;
+  const Clock& clock_;
+  const MonoTime began_;
+};
+
 }  // namespace
 
 void Routes::add(std::string_view method, std::string_view path, CallHandler handler) {
-  Route route{.method = std::string(method), .segments = {}, .handler = std::move(handler)};
+  Route route{
+      .segments = {}, .handler = std::move(handler), .stats = std::make_unique<RouteStats>()};
+  route.stats->method = method;
+  route.stats->path = path;
   for (const std::string_view part : split(path.substr(1), '/'))
     route.segments.emplace_back(part.starts_with(':') ? "" : part);
   routes_.push_back(std::move(route));
+}
+
+std::vector<const RouteStats*> Routes::stats() const {
+  std::vector<const RouteStats*> all;
+  for (const Route& route : routes_) all.push_back(route.stats.get());
+  all.push_back(nowhere_.get());
+  return all;
+}
+
+Routes::Match Routes::find(std::string_view method,
+                           const std::vector<std::string_view>& segments) const {
+  Match match;
+  for (const Route& route : routes_) {
+    if (!fits(route.segments, segments)) continue;
+    const std::string& own = route.stats->method;
+    if (own == method) return {.route = &route};
+    match.allowed.append(match.allowed.empty() ? "" : ", ").append(own);
+  }
+  return match;
+}
+
+net::Exchange Routes::observed(net::Exchange exchange, RouteStats& stats) const {
+  return net::Exchange(std::make_shared<ObservedChannel>(exchange.release(), stats, clock_));
 }
 
 void Routes::handle(net::Exchange exchange) const {
   const std::string_view target = exchange.request().head.target;
   const std::size_t mark = std::min(target.find('?'), target.size());
   const std::vector<std::string_view> segments = split(target.substr(1, mark - 1), '/');
-  std::string allowed;
-  const Route* found = nullptr;
-  for (const Route& route : routes_) {
-    if (!fits(route.segments, segments)) continue;
-    if (route.method == exchange.request().head.method) {
-      found = &route;
-      break;
-    }
-    if (allowed.find(route.method) == std::string::npos)
-      allowed.append(allowed.empty() ? "" : ", ").append(route.method);
+  const Match match = find(exchange.request().head.method, segments);
+  RouteStats& stats = match.route != nullptr ? *match.route->stats : *nowhere_;
+  Call call{.exchange = observed(std::move(exchange), stats)};
+  if (match.route == nullptr) {
+    const bool nowhere = match.allowed.empty();
+    net::HttpResponse answer = nowhere ? text_answer(404, "There is no such path.")
+                                       : text_answer(405, "This path has no such method.");
+    if (!nowhere) answer.headers.emplace_back("Allow", match.allowed);
+    return call.exchange.reply(std::move(answer));
   }
-  if (found == nullptr) {
-    net::HttpResponse answer =
-        text_answer(allowed.empty() ? 404 : 405,
-                    allowed.empty() ? "There is no such path." : "This path has no such method.");
-    if (!allowed.empty()) answer.headers.emplace_back("Allow", allowed);
-    return exchange.reply(std::move(answer));
-  }
-  Call call{.exchange = std::move(exchange)};
   bool readable = read_query(call, target.substr(std::min(mark + 1, target.size())));
   for (std::size_t i = 0; i < segments.size() && readable; ++i) {
-    if (!found->segments[i].empty()) continue;
+    if (!match.route->segments[i].empty()) continue;
     auto part = decode(segments[i]);
     readable = part.has_value();
     if (part) call.parts.push_back(std::move(*part));
   }
   if (!readable)
     return call.exchange.reply(text_answer(400, "The address is not percent-encoded UTF-8."));
-  found->handler(std::move(call));
+  match.route->handler(std::move(call));
 }
 
 }  // namespace sluice::server

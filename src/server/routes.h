@@ -2,13 +2,20 @@
 // Which handler a request belongs to.
 #pragma once
 
+#include <sluice/clock.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/histogram.h"
 #include "net/http.h"
 
 namespace sluice::server {
@@ -26,9 +33,20 @@ struct Call {
 
 using CallHandler = std::function<void(Call call)>;
 
+/// What was asked of one route, and how it was answered.
+struct RouteStats {
+  std::string method = {};
+  std::string path = {};  ///< As the route was added; empty for what has no route.
+  Histogram time_ns = {};
+  /// By the first digit of the status.
+  std::array<std::atomic<std::uint64_t>, 6> answers = {};
+};
+
 /// A table of methods and paths. Filled before the first request; then used by any thread.
 class Routes {
  public:
+  explicit Routes(const Clock& clock) : clock_(clock) {}
+
   /// "/queue/pop/:team": a part with a colon stands for one segment that is not empty.
   void add(std::string_view method, std::string_view path, CallHandler handler);
 
@@ -36,13 +54,25 @@ class Routes {
   /// percent-encoded UTF-8.
   void handle(net::Exchange exchange) const;
 
+  /// Of every route, in the order in which they were added; last, of what has none.
+  std::vector<const RouteStats*> stats() const;
+
  private:
   struct Route {
-    std::string method;
     std::vector<std::string> segments;  // Empty for a part that stands for anything.
     CallHandler handler;
+    std::unique_ptr<RouteStats> stats;
   };
+  struct Match {
+    const Route* route = nullptr;
+    std::string allowed = {};  // The methods that the path has, if it has no route.
+  };
+  Match find(std::string_view method, const std::vector<std::string_view>& segments) const;
+  net::Exchange observed(net::Exchange exchange, RouteStats& stats) const;
+
+  const Clock& clock_;
   std::vector<Route> routes_;
+  std::unique_ptr<RouteStats> nowhere_ = std::make_unique<RouteStats>();
 };
 
 }  // namespace sluice::server

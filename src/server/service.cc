@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "server/answer.h"
+#include "server/metrics.h"
 
 namespace sluice::server {
 namespace {
@@ -13,25 +14,41 @@ constexpr Duration kRestMax = std::chrono::seconds(1);
 // After a failure; the store may be full or busy.
 constexpr Duration kRestAfterFailure = std::chrono::seconds(5);
 
+// A housekeeper that has not come back for so long is stuck in the store.
+constexpr Duration kWellTime = std::chrono::seconds(10);
+
 }  // namespace
 
 Service::Service(queue::Queues& queues, ServiceOptions options)
     : queues_(queues),
       options_(std::move(options)),
       errands_(kErrandThreads),
-      compat_(queues, errands_, options_.compat) {
+      compat_(queues, errands_, options_.compat),
+      routes_(*options_.clock),
+      well_at_(options_.clock->mono()) {
   routes_.add("GET", "/health", [this](Call call) { health(std::move(call)); });
+  routes_.add("GET", "/metrics", [this](Call call) { metrics(std::move(call)); });
   compat_.add_to(routes_);
 }
 
-void Service::health(Call call) {
-  const Status read = queues_.store().read(
-      [](kv::Reader& reader) -> Status { return status_of(reader.get("health")); });
-  net::HttpResponse answer =
-      json_answer(read.ok() ? R"({"status":"ok","fdbConnected":true})"
-                            : R"({"status":"degraded","fdbConnected":false})");
-  if (!read.ok()) answer.status = 503;
+// The store is not asked here: if it hangs, so would the answer.
+void Service::health(Call call) const {
+  const bool well = options_.clock->mono() - well_at_.load() < kWellTime;
+  net::HttpResponse answer = json_answer(well ? R"({"status":"ok","fdbConnected":true})"
+                                              : R"({"status":"degraded","fdbConnected":false})");
+  if (!well) answer.status = 503;
   call.exchange.reply(std::move(answer));
+}
+
+void Service::metrics(Call call) {
+  const auto held = std::make_shared<Call>(std::move(call));
+  const bool taken = errands_.run([this, held] {
+    auto text = metrics_text(queues_, routes_, server_stats_);
+    held->exchange.reply(text ? net::HttpResponse{.content_type = "text/plain; version=0.0.4",
+                                                  .body = std::move(*text)}
+                              : failure_answer(text.error()));
+  });
+  if (!taken) held->exchange.reply(text_answer(503, "Too many requests wait."));
 }
 
 void Service::keep_house(const std::stop_token& stop) {
@@ -45,8 +62,10 @@ Duration Service::tidy_up() {
   if (!swept || !markers) {
     const Status& why = swept ? markers.error() : swept.error();
     if (options_.log) options_.log(LogLevel::warning, "cannot tidy up: " + why.message());
+    well_at_ = MonoTime{};  // Long ago.
     return kRestAfterFailure;
   }
+  well_at_ = options_.clock->mono();
   if (swept->moved() > 0 || *markers > 0) return Duration{};
   if (!swept->next) return kRestMax;
   return std::clamp(*swept->next - queues_.store().now(), Duration{}, kRestMax);

@@ -6,9 +6,11 @@
 #include <sluice/log.h>
 #include <sluice/queue.h>
 
-#include <memory>
+#include <atomic>
+#include <functional>
 #include <stop_token>
 
+#include "net/http_server.h"
 #include "server/compat.h"
 #include "server/errands.h"
 #include "server/routes.h"
@@ -30,12 +32,18 @@ class Service {
   /// Answers a request, now or later. Never blocks.
   void handle(net::Exchange exchange) const { routes_.handle(std::move(exchange)); }
 
+  /// Where /metrics finds what the HTTP server counts. Before the first request.
+  void show_server(std::function<net::HttpServerStats()> stats) {
+    server_stats_ = std::move(stats);
+  }
+
   /// Does what is due, again and again, until `stop` is requested: ends leases, expires jobs and
   /// markers, fires schedules. The caller gives it a thread.
   void keep_house(const std::stop_token& stop);
 
  private:
-  void health(Call call);
+  void health(Call call) const;
+  void metrics(Call call);
   Duration tidy_up();
 
   queue::Queues& queues_;
@@ -43,6 +51,8 @@ class Service {
   Errands errands_;
   Compat compat_;
   Routes routes_;
+  std::function<net::HttpServerStats()> server_stats_;
+  std::atomic<MonoTime> well_at_;  // When the store last did what it was asked.
 };
 
 }  // namespace sluice::server

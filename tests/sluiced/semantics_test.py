@@ -1,6 +1,5 @@
 """What the queue does with jobs: order, holding, leases, deadlines, crawls, counts."""
 from harness import LONG, SluicedTest, chance, in_threads, main, wait_past, wait_until
-from routes import PUSH, changed
 
 
 class Order(SluicedTest):

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// What the commands of sluiced share.
+#pragma once
+
+#include <sluice/clock.h>
+#include <sluice/kv.h>
+#include <sluice/log.h>
+#include <sluice/result.h>
+
+#include <memory>
+
+#include "sluiced/settings.h"
+
+namespace sluice::cli {
+
+class Context {
+ public:
+  explicit Context(Settings settings);
+
+  const Settings& settings() const { return settings_; }
+  /// Lines with time and level on standard error.
+  const LogSink& log() const { return log_; }
+  Result<std::unique_ptr<kv::Store>> open_store() const;
+
+ private:
+  Settings settings_;
+  LogSink log_;
+};
+
+Result<int> serve(Context& context, const Arguments& arguments);
+Result<int> verify(Context& context, const Arguments& arguments);
+Result<int> backup(Context& context, const Arguments& arguments);
+
+}  // namespace sluice::cli

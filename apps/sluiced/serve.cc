@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include <sluice/queue.h>
+
+#include <csignal>
+#include <cstdio>
+#include <thread>
+
+#include "net/http_server.h"
+#include "server/service.h"
+#include "sluiced/context.h"
+
+namespace sluice::cli {
+namespace {
+
+/// Blocked in all threads, so that wait_for_end() gets them.
+sigset_t block_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, number);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  return set;
+}
+
+/// SIGHUP has the certificates read again; any other signal ends it.
+void wait_for_end(const sigset_t& set, net::HttpServer& server, const LogSink& log) {
+  for (int number = 0; sigwait(&set, &number) == 0 && number == SIGHUP;) {
+    const Status loaded = server.reload_tls();
+    log(loaded.ok() ? LogLevel::info : LogLevel::error,
+        loaded.ok() ? "certificates were read again"
+                    : "certificates stay as they were: " + loaded.message());
+  }
+}
+
+net::HttpServerOptions server_options(const Context& context) {
+  const Settings& settings = context.settings();
+  return {.listen = settings.listen,
+          .tls = {.certificate = settings.tls_certificate, .key = settings.tls_key},
+          .body_bytes_max = settings.body_bytes_max,
+          .connections_max = settings.connections_max,
+          .connections_per_address_max = settings.connections_max,
+          .loops = settings.loops,
+          .log = context.log()};
+}
+
+}  // namespace
+
+Result<int> serve(Context& context, const Arguments& /*arguments*/) {
+  const sigset_t set = block_signals();
+  const Settings& settings = context.settings();
+  SLUICE_LET(store, context.open_store());
+  SLUICE_LET(queues, queue::Queues::open(*store));
+  server::Service service(*queues,
+                          {.compat = {.lease = settings.compat_lease}, .log = context.log()});
+  SLUICE_LET(server, net::HttpServer::open(server_options(context), [&](net::Exchange exchange) {
+               service.handle(std::move(exchange));
+             }));
+  service.show_server([&server] { return server->stats(); });
+  const std::jthread housekeeper([&](const std::stop_token& stop) { service.keep_house(stop); });
+  const char* const scheme = settings.tls_certificate.empty() ? "http" : "https";
+  const bool local = server->address().starts_with("unix:");
+  std::printf("listening on %s%s%s\n", local ? "" : scheme, local ? "" : "://",
+              server->address().c_str());
+  std::fflush(stdout);
+  context.log()(LogLevel::info, "serving " + settings.data + " on " + server->address());
+  wait_for_end(set, *server, context.log());
+  const bool all = server->drain(settings.drain_time);
+  context.log()(LogLevel::info,
+                all ? "stopped" : "stopped; requests that took too long were cut off");
+  return 0;
+}
+
+}  // namespace sluice::cli
