@@ -64,6 +64,7 @@ Result<int> serve(Context& context, const Arguments& /*arguments*/) {
   std::fflush(stdout);
   context.log()(LogLevel::info, "serving " + settings.data + " on " + server->address());
   wait_for_end(set, *server, context.log());
+  service.stop_waiting();
   const bool all = server->drain(settings.drain_time);
   context.log()(LogLevel::info,
                 all ? "stopped" : "stopped; requests that took too long were cut off");

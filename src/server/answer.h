@@ -17,10 +17,6 @@ net::HttpResponse json_answer(std::string text);
 /// A plain sentence.
 net::HttpResponse text_answer(unsigned status, std::string_view text);
 
-/// The status that tells a client about a failure of a verb: whose fault it is, and whether it
-/// helps to try again.
-unsigned http_status_of(Code code);
-
 /// `status` as a plain sentence, for clients that read nothing else.
 net::HttpResponse failure_answer(const Status& status);
 

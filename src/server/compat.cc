@@ -89,42 +89,6 @@ void Compat::add_to(Routes& routes) {
   add("GET", "/sample/crawls", &Compat::sample_crawls);
 }
 
-struct Compat::Writing {
-  Call call;
-  kv::WriteClass write_class;
-  Transact body;
-  net::HttpResponse answer = {};
-};
-
-void Compat::write(Call call, kv::WriteClass write_class, Transact body) {
-  write(std::make_shared<Writing>(Writing{std::move(call), write_class, std::move(body)}));
-}
-
-void Compat::write(const std::shared_ptr<Writing>& writing) {
-  queues_.store().submit(
-      [writing](kv::Transaction& txn) {
-        writing->answer = {};
-        return writing->body(txn, writing->answer);
-      },
-      [this, writing](const Result<kv::Commit>& commit) {
-        if (commit && writing->answer.status == kAgain) return write(writing);
-        writing->call.exchange.reply(commit ? std::move(writing->answer)
-                                            : failure_answer(commit.error()));
-      },
-      {.write_class = writing->write_class});
-}
-
-void Compat::look_up(Call call, Look look) {
-  const auto held = std::make_shared<Call>(std::move(call));
-  const bool taken = errands_.run([held, look = std::move(look)] {
-    auto answer = look();
-    held->exchange.reply(answer ? std::move(*answer) : failure_answer(answer.error()));
-  });
-  if (!taken)
-    held->exchange.reply(
-        failure_answer({Code::unavailable, "too many requests wait: try again in a moment"}));
-}
-
 bool Compat::knows(const std::string& team) {
   const MutexLock lock(mutex_);
   return teams_.contains(team);

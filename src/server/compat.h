@@ -7,17 +7,17 @@
 #include <sluice/log.h>
 #include <sluice/queue.h>
 
-#include <functional>
-#include <memory>
 #include <string>
 #include <unordered_set>
 
 #include "base/mutex.h"
 #include "codec/json.h"
+#include "server/answer.h"
 #include "server/compat_records.h"
 #include "server/errands.h"
 #include "server/fields.h"
 #include "server/routes.h"
+#include "server/work.h"
 
 namespace sluice::server {
 
@@ -30,7 +30,7 @@ struct CompatOptions {
 class Compat {
  public:
   Compat(queue::Queues& queues, Errands& errands, CompatOptions options)
-      : queues_(queues), errands_(errands), options_(std::move(options)) {}
+      : queues_(queues), work_(queues, errands, failure_answer), options_(std::move(options)) {}
 
   void add_to(Routes& routes);
 
@@ -38,17 +38,6 @@ class Compat {
   Result<std::uint64_t> remove_old_markers();
 
  private:
-  using Transact = std::function<Status(kv::Transaction& txn, net::HttpResponse& answer)>;
-  using Look = std::function<Result<net::HttpResponse>()>;
-
-  /// Runs `body` in a transaction, without blocking, and answers with what it made of the answer;
-  /// in another one after that if it is kAgain.
-  void write(Call call, kv::WriteClass write_class, Transact body);
-  struct Writing;
-  void write(const std::shared_ptr<Writing>& writing);
-  static constexpr unsigned kAgain = 0;
-  /// Runs `look` where it may block, and answers with its result.
-  void look_up(Call call, Look look);
   void remember(const std::string& team);
   bool knows(const std::string& team);
   Status prepare(const std::string& team);
@@ -85,7 +74,7 @@ class Compat {
   std::int64_t now_ms() const;
 
   queue::Queues& queues_;
-  Errands& errands_;
+  Work work_;
   const CompatOptions options_;
   Mutex mutex_;
   std::unordered_set<std::string> teams_ SLUICE_GUARDED_BY(mutex_);  // Known to exist.

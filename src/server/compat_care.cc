@@ -64,7 +64,7 @@ std::optional<Sample> read_sample(Call& call) {
 }  // namespace
 
 void Compat::clean_jobs(Call call) {
-  look_up(std::move(call), [this]() -> Result<net::HttpResponse> {
+  work_.look_up(std::move(call), [this]() -> Result<net::HttpResponse> {
     std::uint64_t expired = 0;
     for (;;) {
       SLUICE_LET(swept, queues_.sweep());
@@ -75,7 +75,7 @@ void Compat::clean_jobs(Call call) {
 }
 
 void Compat::clean_markers(Call call) {
-  look_up(std::move(call), [this]() -> Result<net::HttpResponse> {
+  work_.look_up(std::move(call), [this]() -> Result<net::HttpResponse> {
     std::uint64_t sum = 0;
     for (;;) {
       SLUICE_LET(removed, remove_old_markers());
@@ -87,7 +87,7 @@ void Compat::clean_markers(Call call) {
 
 // A claim whose lease is over can no longer be released.
 void Compat::clean_claims(Call call) {
-  look_up(std::move(call), [this]() -> Result<net::HttpResponse> {
+  work_.look_up(std::move(call), [this]() -> Result<net::HttpResponse> {
     std::uint64_t cleaned = 0;
     SLUICE_TRY(each_page(queues_.store(), all_claims(), [&](const kv::KeyValue& entry) -> Status {
       SLUICE_LET(key, decode_queue_key(entry.value));
@@ -107,7 +107,7 @@ void Compat::clean_claims(Call call) {
 // The record says that a team has jobs of a crawl. Every push changes it: one that is as it was
 // before the jobs were counted can go.
 void Compat::clean_crawls(Call call) {
-  look_up(std::move(call), [this]() -> Result<net::HttpResponse> {
+  work_.look_up(std::move(call), [this]() -> Result<net::HttpResponse> {
     std::uint64_t cleaned = 0;
     SLUICE_TRY(
         each_page(queues_.store(), crawls_after(""), [&](const kv::KeyValue& entry) -> Status {
@@ -128,7 +128,7 @@ void Compat::clean_crawls(Call call) {
 // reads the log.
 void Compat::reconcile_jobs(Call call, Owner owner) {
   const std::string name = call.parts[0];
-  look_up(std::move(call), [this, owner, name]() -> Result<net::HttpResponse> {
+  work_.look_up(std::move(call), [this, owner, name]() -> Result<net::HttpResponse> {
     std::vector<std::string> teams{name};
     if (owner == Owner::crawl) {
       SLUICE_LET(of_crawl, teams_with(name));
@@ -165,7 +165,7 @@ Status Compat::recount(const std::string& team, const std::string& crawl) {
 
 void Compat::reconcile_markers(Call call, Owner owner) {
   const std::string name = call.parts[0];
-  look_up(std::move(call), [this, owner, name]() -> Result<net::HttpResponse> {
+  work_.look_up(std::move(call), [this, owner, name]() -> Result<net::HttpResponse> {
     std::int64_t counted = 0;
     std::int64_t found = 0;
     SLUICE_TRY(queues_.store().read([&](kv::Reader& reader) -> Status {
@@ -187,7 +187,7 @@ void Compat::reconcile_markers(Call call, Owner owner) {
 void Compat::sample_teams(Call call) {
   const auto sample = read_sample(call);
   if (!sample) return;
-  look_up(std::move(call), [this, sample = *sample]() -> Result<net::HttpResponse> {
+  work_.look_up(std::move(call), [this, sample = *sample]() -> Result<net::HttpResponse> {
     std::vector<std::string> ids;
     if (sample.limit > 0) {
       SLUICE_LET(queues, queues_.list_queues(sample.after, sample.limit));
@@ -200,7 +200,7 @@ void Compat::sample_teams(Call call) {
 void Compat::sample_crawls(Call call) {
   const auto sample = read_sample(call);
   if (!sample) return;
-  look_up(std::move(call), [this, sample = *sample]() -> Result<net::HttpResponse> {
+  work_.look_up(std::move(call), [this, sample = *sample]() -> Result<net::HttpResponse> {
     std::vector<std::string> ids;
     std::string last;
     SLUICE_TRY(each_page(queues_.store(), crawls_after(sample.after),

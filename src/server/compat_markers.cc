@@ -52,26 +52,26 @@ void Compat::push_marker(Call call, Owner owner) {
   if (!marker) return;
   const std::int64_t now = now_ms();
   const std::int64_t until = now + std::clamp<std::int64_t>(timeout, -now, INT64_MAX / 4);
-  write(std::move(call), timeout > 0 ? kv::WriteClass::grow : kv::WriteClass::drain,
-        [owner, marker = *marker, until, now](kv::Transaction& txn,
-                                              net::HttpResponse& answer) -> Status {
-          SLUICE_TRY(take(txn, owner, marker));
-          if (until > now) put(txn, owner, marker, until);
-          answer = success_answer(true);
-          return {};
-        });
+  work_.write(std::move(call), timeout > 0 ? kv::WriteClass::grow : kv::WriteClass::drain,
+              [owner, marker = *marker, until, now](kv::Transaction& txn,
+                                                    net::HttpResponse& answer) -> Status {
+                SLUICE_TRY(take(txn, owner, marker));
+                if (until > now) put(txn, owner, marker, until);
+                answer = success_answer(true);
+                return {};
+              });
 }
 
 void Compat::remove_marker(Call call, Owner owner) {
   auto marker =
       read_fields(call, [&](const Fields& fields) { return parse_marker(fields, owner); });
   if (!marker) return;
-  write(std::move(call), kv::WriteClass::drain,
-        [owner, marker = *marker](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
-          SLUICE_TRY(take(txn, owner, marker));
-          answer = success_answer(true);
-          return {};
-        });
+  work_.write(std::move(call), kv::WriteClass::drain,
+              [owner, marker = *marker](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
+                SLUICE_TRY(take(txn, owner, marker));
+                answer = success_answer(true);
+                return {};
+              });
 }
 
 // Those that have run out are counted until they are removed, so they are taken off here.
@@ -90,7 +90,7 @@ void Compat::count_markers(Call call, Owner owner) {
 
 void Compat::list_markers(Call call, Owner owner) {
   const std::string name = call.parts[0];
-  look_up(std::move(call), [this, owner, name]() -> Result<net::HttpResponse> {
+  work_.look_up(std::move(call), [this, owner, name]() -> Result<net::HttpResponse> {
     std::vector<std::string> ids;
     const std::int64_t now = now_ms();
     SLUICE_TRY(queues_.store().read([&](kv::Reader& reader) -> Status {

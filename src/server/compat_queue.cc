@@ -141,16 +141,12 @@ void Compat::push(Call call) {
     answer = success_answer(true);
     return {};
   };
-  if (knows(job->queue)) return write(std::move(call), kv::WriteClass::grow, body);
-  const auto held = std::make_shared<Call>(std::move(call));
-  const bool taken = errands_.run([this, held, job, body] {
+  if (knows(job->queue)) return work_.write(std::move(call), kv::WriteClass::grow, body);
+  work_.run(std::move(call), [this, job, body](Call held) {
     const Status prepared = prepare(job->queue);
-    if (!prepared.ok()) return held->exchange.reply(failure_answer(prepared));
-    write(std::move(*held), kv::WriteClass::grow, body);
+    if (!prepared.ok()) return held.exchange.reply(failure_answer(prepared));
+    work_.write(std::move(held), kv::WriteClass::grow, body);
   });
-  if (!taken)
-    held->exchange.reply(
-        failure_answer({Code::unavailable, "too many requests wait: try again in a moment"}));
 }
 
 void Compat::pop(Call call) {
@@ -167,21 +163,22 @@ void Compat::pop(Call call) {
   });
   if (!request) return;
   const auto claim = std::make_shared<const queue::ClaimRequest>(std::move(*request));
-  write(std::move(call), kv::WriteClass::drain,
-        [this, claim](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
-          queue::Scope scope(queues_, txn);
-          SLUICE_LET(claimed, scope.claim(*claim));
-          if (claimed.leases.empty()) {
-            answer = json_answer("null");
-            if (claimed.moved) answer.status = kAgain;
-            return {};
-          }
-          const queue::Lease& lease = claimed.leases.front();
-          txn.put(claim_key(lease.id, lease.queue),
-                  encode(QueueKey{.team = lease.queue, .id = lease.id, .token = lease.token}));
-          answer = json_answer(claim_text(lease, now_ms()));
-          return {};
-        });
+  work_.write(std::move(call), kv::WriteClass::drain,
+              [this, claim](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
+                queue::Scope scope(queues_, txn);
+                SLUICE_LET(claimed, scope.claim(*claim));
+                if (claimed.leases.empty()) {
+                  answer = json_answer("null");
+                  if (claimed.moved) answer.status = Work::kAgain;
+                  return {};
+                }
+                const queue::Lease& lease = claimed.leases.front();
+                txn.put(
+                    claim_key(lease.id, lease.queue),
+                    encode(QueueKey{.team = lease.queue, .id = lease.id, .token = lease.token}));
+                answer = json_answer(claim_text(lease, now_ms()));
+                return {};
+              });
 }
 
 void Compat::complete(Call call) {
@@ -189,36 +186,37 @@ void Compat::complete(Call call) {
   if (!text) return;
   auto key = decode_queue_key(*text);
   if (!key) return answer_refusal(call, 400, key.error());
-  write(std::move(call), kv::WriteClass::drain,
-        [this, key = *key](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
-          queue::Scope scope(queues_, txn);
-          const Status acked = scope.ack({.queue = key.team, .token = key.token});
-          const bool gone = acked.code() == Code::lease_lost || acked.code() == Code::not_found;
-          if (!acked.ok() && !gone) return acked;
-          if (acked.ok()) txn.erase(claim_key(key.id, key.team));
-          answer = success_answer(acked.ok());
-          return {};
-        });
+  work_.write(std::move(call), kv::WriteClass::drain,
+              [this, key = *key](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
+                queue::Scope scope(queues_, txn);
+                const Status acked = scope.ack({.queue = key.team, .token = key.token});
+                const bool gone =
+                    acked.code() == Code::lease_lost || acked.code() == Code::not_found;
+                if (!acked.ok() && !gone) return acked;
+                if (acked.ok()) txn.erase(claim_key(key.id, key.team));
+                answer = success_answer(acked.ok());
+                return {};
+              });
 }
 
 void Compat::release(Call call) {
   auto id = read_fields(call, [](const Fields& fields) { return fields.name("jobId"); });
   if (!id) return;
-  write(std::move(call), kv::WriteClass::drain,
-        [this, id = *id](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
-          SLUICE_LET(claims, txn.scan(claims_of(id)));
-          queue::Scope scope(queues_, txn);
-          for (const kv::KeyValue& claim : claims) {
-            txn.erase(claim.key);
-            SLUICE_LET(key, decode_queue_key(claim.value));
-            const Status released = scope.release({.queue = key.team, .token = key.token});
-            const bool gone =
-                released.code() == Code::lease_lost || released.code() == Code::not_found;
-            if (!released.ok() && !gone) return released;
-          }
-          answer = success_answer(true);
-          return {};
-        });
+  work_.write(std::move(call), kv::WriteClass::drain,
+              [this, id = *id](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
+                SLUICE_LET(claims, txn.scan(claims_of(id)));
+                queue::Scope scope(queues_, txn);
+                for (const kv::KeyValue& claim : claims) {
+                  txn.erase(claim.key);
+                  SLUICE_LET(key, decode_queue_key(claim.value));
+                  const Status released = scope.release({.queue = key.team, .token = key.token});
+                  const bool gone =
+                      released.code() == Code::lease_lost || released.code() == Code::not_found;
+                  if (!released.ok() && !gone) return released;
+                }
+                answer = success_answer(true);
+                return {};
+              });
 }
 
 void Compat::count_team(Call call) {
@@ -264,7 +262,7 @@ void Compat::list_jobs(Call call) {
   if (!limit) return answer_refusal(call, 400, limit.error());
   const std::string team = call.parts[0];
   const std::size_t most = std::min(*limit, kJobsMax);
-  look_up(std::move(call), [this, team, most]() -> Result<net::HttpResponse> {
+  work_.look_up(std::move(call), [this, team, most]() -> Result<net::HttpResponse> {
     std::vector<Listed> jobs;
     SLUICE_TRY(list_lane(queues_, team, queue::Lane::ready, most, jobs));
     SLUICE_TRY(list_lane(queues_, team, queue::Lane::leased, most == 0 ? 0 : kJobsMax, jobs));

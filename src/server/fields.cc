@@ -66,6 +66,43 @@ Result<std::string> Fields::text(std::string_view member) const {
   return must_be(member, "a string");
 }
 
+Result<std::optional<std::string>> Fields::optional_text(std::string_view member) const {
+  if (!has(member)) return std::optional<std::string>();
+  SLUICE_LET(is, text(member));
+  return std::optional(std::move(is));
+}
+
+bool Fields::has(std::string_view member) const {
+  const Value* const value = value_->find(member);
+  return value != nullptr && value->kind() != Kind::null;
+}
+
+Result<bool> Fields::boolean_or(std::string_view member, bool standard) const {
+  if (!has(member)) return standard;
+  return boolean(member);
+}
+
+Result<std::optional<double>> Fields::optional_real(std::string_view member) const {
+  if (!has(member)) return std::optional<double>();
+  const Value* const value = value_->find(member);
+  if (const auto* real = value->as<double>()) return std::optional(*real);
+  if (const auto* whole = value->as<std::int64_t>())
+    return std::optional(static_cast<double>(*whole));
+  return must_be(member, "a number");
+}
+
+Result<std::vector<Fields>> Fields::objects(std::string_view member) const {
+  std::vector<Fields> all;
+  SLUICE_LET(value, find(member));
+  const auto* items = value->as<codec::json::Array>();
+  if (items == nullptr) return must_be(member, "an array of objects");
+  for (std::size_t i = 0; i < items->size(); ++i) {
+    SLUICE_LET(item, of((*items)[i], path_ + std::string(member) + "[" + std::to_string(i) + "]."));
+    all.push_back(std::move(item));
+  }
+  return all;
+}
+
 Result<bool> Fields::boolean(std::string_view member) const {
   SLUICE_LET(value, find(member));
   if (const auto* is = value->as<bool>()) return *is;

@@ -32,7 +32,18 @@ class Fields {
   /// Nothing but an array of such names; empty if the member is missing.
   Result<std::vector<std::string>> names(std::string_view member) const;
   Result<std::string> text(std::string_view member) const;
+  /// The same, or nothing if the member is missing or null.
+  Result<std::optional<std::string>> optional_text(std::string_view member) const;
   Result<bool> boolean(std::string_view member) const;
+  /// The same, or `standard` if the member is missing or null.
+  Result<bool> boolean_or(std::string_view member, bool standard) const;
+  Result<std::optional<double>> optional_real(std::string_view member) const;
+  /// Whether it is there, if only as null.
+  bool names_it(std::string_view member) const { return value_->find(member) != nullptr; }
+  /// Whether it is there and not null.
+  bool has(std::string_view member) const;
+  /// The objects of an array.
+  Result<std::vector<Fields>> objects(std::string_view member) const;
   Result<std::int64_t> integer(std::string_view member, std::int64_t least = INT64_MIN,
                                std::int64_t most = INT64_MAX) const;
   /// The same, or nothing if the member is missing or null.

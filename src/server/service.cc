@@ -22,13 +22,16 @@ constexpr Duration kWellTime = std::chrono::seconds(10);
 Service::Service(queue::Queues& queues, ServiceOptions options)
     : queues_(queues),
       options_(std::move(options)),
-      errands_(kErrandThreads),
+      work_(queues, errands_, failure_answer),
       compat_(queues, errands_, options_.compat),
+      v1_(queues, errands_),
       routes_(*options_.clock),
-      well_at_(options_.clock->mono()) {
+      well_at_(options_.clock->mono()),
+      errands_(kErrandThreads) {
   routes_.add("GET", "/health", [this](Call call) { health(std::move(call)); });
   routes_.add("GET", "/metrics", [this](Call call) { metrics(std::move(call)); });
   compat_.add_to(routes_);
+  v1_.add_to(routes_);
 }
 
 // The store is not asked here: if it hangs, so would the answer.
@@ -41,14 +44,10 @@ void Service::health(Call call) const {
 }
 
 void Service::metrics(Call call) {
-  const auto held = std::make_shared<Call>(std::move(call));
-  const bool taken = errands_.run([this, held] {
-    auto text = metrics_text(queues_, routes_, server_stats_);
-    held->exchange.reply(text ? net::HttpResponse{.content_type = "text/plain; version=0.0.4",
-                                                  .body = std::move(*text)}
-                              : failure_answer(text.error()));
+  work_.look_up(std::move(call), [this]() -> Result<net::HttpResponse> {
+    SLUICE_LET(text, metrics_text(queues_, routes_, server_stats_));
+    return net::HttpResponse{.content_type = "text/plain; version=0.0.4", .body = std::move(text)};
   });
-  if (!taken) held->exchange.reply(text_answer(503, "Too many requests wait."));
 }
 
 void Service::keep_house(const std::stop_token& stop) {

@@ -14,6 +14,7 @@
 #include "server/compat.h"
 #include "server/errands.h"
 #include "server/routes.h"
+#include "server/v1.h"
 
 namespace sluice::server {
 
@@ -37,6 +38,9 @@ class Service {
     server_stats_ = std::move(stats);
   }
 
+  /// Whoever waits for a job gets none, at once: before the server is drained.
+  void stop_waiting() { v1_.stop(); }
+
   /// Does what is due, again and again, until `stop` is requested: ends leases, expires jobs and
   /// markers, fires schedules. The caller gives it a thread.
   void keep_house(const std::stop_token& stop);
@@ -48,11 +52,13 @@ class Service {
 
   queue::Queues& queues_;
   const ServiceOptions options_;
-  Errands errands_;
+  Work work_;
   Compat compat_;
+  V1 v1_;
   Routes routes_;
   std::function<net::HttpServerStats()> server_stats_;
   std::atomic<MonoTime> well_at_;  // When the store last did what it was asked.
+  Errands errands_;                // Last: what it runs uses the others.
 };
 
 }  // namespace sluice::server

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// The native API, below /v1/. docs/guide/http.md shows it in use.
+#pragma once
+
+#include <sluice/queue.h>
+
+#include <optional>
+#include <string>
+
+#include "codec/json.h"
+#include "server/errands.h"
+#include "server/fields.h"
+#include "server/long_polls.h"
+#include "server/routes.h"
+#include "server/work.h"
+
+namespace sluice::server {
+
+/// Jobs in one request.
+inline constexpr std::size_t kRequestJobsMax = 10'000;
+
+/// {"error":{"code":"not_found","message":"...","advice":"..."}} with the status of the code.
+net::HttpResponse v1_failure(const Status& why);
+
+/// The handlers. Lives as long as requests may come; every member may be called from any thread.
+class V1 {
+ public:
+  V1(queue::Queues& queues, Errands& errands)
+      : queues_(queues), work_(queues, errands, v1_failure), long_polls_(queues) {}
+
+  void add_to(Routes& routes);
+  /// Ends what waits, with what there is: nothing.
+  void stop() { long_polls_.stop(); }
+
+ private:
+  // v1_jobs.cc
+  void add_jobs(Routes& routes);
+  void enqueue(Call call);
+  void get_job(Call call);
+  void list_jobs(Call call);
+  void explain(Call call);
+  void edit(Call call);
+  using JobVerb = Status (queue::Queues::*)(const queue::JobRef&, const queue::CallOptions&);
+  void change(Call call, JobVerb verb);
+  void requeue(Call call);
+
+  // v1_leases.cc
+  void add_leases(Routes& routes);
+  void claim(Call call);
+  template <class Request>
+  void settle(Call call, Result<Request> (*parse)(const Fields& fields));
+
+  // v1_queues.cc
+  void add_queues(Routes& routes);
+  void list_queues(Call call);
+  void get_queue(Call call);
+  void configure(Call call);
+  void remove_queue(Call call);
+  void pause(Call call, bool paused);
+  void list_groups(Call call);
+  void limit_group(Call call);
+  void verify(Call call);
+
+  queue::Queues& queues_;
+  Work work_;
+  LongPolls long_polls_;
+};
+
+/// The body as JSON. Answers by itself if it is none, and leaves nothing then.
+std::optional<codec::json::Value> read_v1_body(Call& call, std::string_view raw = "payload");
+/// The Idempotency-Key, as the operation of a verb; empty if there is none.
+std::string operation_of(const Call& call);
+void refuse_v1(Call& call, const Status& why);
+/// "limit" and "after" of a listing.
+Result<std::size_t> limit_of(const Call& call);
+std::string query_text(const Call& call, std::string_view name);
+
+}  // namespace sluice::server

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Jobs: enqueue, look, change.
+#include <algorithm>
+
+#include "server/answer.h"
+#include "server/v1.h"
+#include "server/v1_json.h"
+
+namespace sluice::server {
+namespace {
+
+queue::JobRef job_of(const Call& call) {
+  return {call.parts[0], call.parts[1]};
+}
+
+/// One of the results of a batch.
+void put_result(Writer& writer, const Result<std::string>& id) {
+  writer.object();
+  if (id)
+    writer.name("id").string(*id);
+  else
+    writer.name("error")
+        .object()
+        .name("code")
+        .string(code_name(id.error().code()))
+        .name("message")
+        .string(id.error().message())
+        .end_object();
+  writer.end_object();
+}
+
+Result<std::vector<queue::NewJob>> parse_jobs(const Fields& fields, const std::string& queue) {
+  SLUICE_LET(items, fields.objects("jobs"));
+  if (items.empty() || items.size() > kRequestJobsMax)
+    return error(Code::invalid_argument, "jobs must have 1 to 10000 members");
+  std::vector<queue::NewJob> jobs;
+  jobs.reserve(items.size());
+  for (const Fields& item : items) {
+    SLUICE_LET(job, parse_new_job(item, queue));
+    jobs.push_back(std::move(job));
+  }
+  return jobs;
+}
+
+net::HttpResponse results_answer(const std::vector<Result<std::string>>& ids) {
+  Writer writer;
+  writer.object().name("results").array();
+  for (const auto& id : ids) put_result(writer, id);
+  return json_answer(writer.end_array().end_object().take());
+}
+
+}  // namespace
+
+void V1::add_jobs(Routes& routes) {
+  const auto add = [&](std::string_view method, std::string_view path, void (V1::*handler)(Call)) {
+    routes.add(method, path, [this, handler](Call call) { (this->*handler)(std::move(call)); });
+  };
+  const auto add_verb = [&](std::string_view method, std::string_view path, JobVerb verb) {
+    routes.add(method, path, [this, verb](Call call) { change(std::move(call), verb); });
+  };
+  add("POST", "/v1/queues/:queue/jobs", &V1::enqueue);
+  add("GET", "/v1/queues/:queue/jobs", &V1::list_jobs);
+  add("GET", "/v1/queues/:queue/jobs/:id", &V1::get_job);
+  add("PATCH", "/v1/queues/:queue/jobs/:id", &V1::edit);
+  add_verb("DELETE", "/v1/queues/:queue/jobs/:id", &queue::Queues::remove);
+  add("GET", "/v1/queues/:queue/jobs/:id/explain", &V1::explain);
+  add_verb("POST", "/v1/queues/:queue/jobs/:id/cancel", &queue::Queues::cancel);
+  add_verb("POST", "/v1/queues/:queue/jobs/:id/hold", &queue::Queues::hold);
+  add_verb("POST", "/v1/queues/:queue/jobs/:id/unhold", &queue::Queues::unhold);
+  add_verb("POST", "/v1/queues/:queue/jobs/:id/break-lease", &queue::Queues::break_lease);
+  add("POST", "/v1/queues/:queue/jobs/:id/requeue", &V1::requeue);
+}
+
+void V1::enqueue(Call call) {
+  const auto body = read_v1_body(call);
+  if (!body) return;
+  const std::string operation = operation_of(call);
+  const auto fields = Fields::of(*body);
+  if (!fields) return refuse_v1(call, fields.error());
+  if (!fields->names_it("jobs")) {
+    auto job = parse_new_job(*fields, call.parts[0]);
+    if (!job) return refuse_v1(call, job.error());
+    return work_.write(
+        std::move(call), kv::WriteClass::grow,
+        [this, job = std::make_shared<const queue::NewJob>(std::move(*job)), operation](
+            kv::Transaction& txn, net::HttpResponse& answer) -> Status {
+          queue::Scope scope(queues_, txn);
+          SLUICE_LET(id, scope.enqueue(*job, {.operation = operation}));
+          answer = json_answer(Writer().object().name("id").string(id).end_object().take());
+          answer.status = 201;
+          return {};
+        });
+  }
+  auto jobs = parse_jobs(*fields, call.parts[0]);
+  if (!jobs) return refuse_v1(call, jobs.error());
+  const auto shared = std::make_shared<const std::vector<queue::NewJob>>(std::move(*jobs));
+  work_.look_up(std::move(call), [this, shared, operation]() -> Result<net::HttpResponse> {
+    return results_answer(queues_.enqueue(*shared, queue::BatchOptions{.operation = operation}));
+  });
+}
+
+void V1::get_job(Call call) {
+  const auto job = queues_.get(job_of(call), {.payload = true, .history = true});
+  if (!job) return refuse_v1(call, job.error());
+  Writer writer;
+  put(writer, *job);
+  call.exchange.reply(json_answer(writer.take()));
+}
+
+void V1::list_jobs(Call call) {
+  const auto limit = limit_of(call);
+  if (!limit) return refuse_v1(call, limit.error());
+  queue::ListRequest request{.queue = call.parts[0],
+                             .group = query_text(call, "group"),
+                             .after = query_text(call, "after"),
+                             .limit = *limit};
+  if (const std::string lane = query_text(call, "lane"); !lane.empty()) {
+    request.lane = queue::lane_from_name(lane);
+    if (!request.lane)
+      return refuse_v1(call, {Code::invalid_argument,
+                              "lane must be waiting, held, scheduled, ready, leased, done, dead or "
+                              "cancelled"});
+  }
+  work_.look_up(std::move(call), [this, request]() -> Result<net::HttpResponse> {
+    SLUICE_LET(page, queues_.list(request));
+    Writer writer;
+    writer.object().name("jobs").array();
+    for (const queue::Job& job : page.jobs) put(writer, job);
+    writer.end_array();
+    if (!page.next.empty()) writer.name("next").string(page.next);
+    return json_answer(writer.end_object().take());
+  });
+}
+
+void V1::explain(Call call) {
+  const auto why = queues_.explain(job_of(call));
+  if (!why) return refuse_v1(call, why.error());
+  Writer writer;
+  writer.object().name("job");
+  put(writer, why->job);
+  writer.name("reasons").array();
+  for (const std::string& reason : why->reasons) writer.string(reason);
+  call.exchange.reply(json_answer(writer.end_array().end_object().take()));
+}
+
+void V1::edit(Call call) {
+  const auto body = read_v1_body(call);
+  if (!body) return;
+  const auto parse = [&]() -> Result<queue::EditRequest> {
+    SLUICE_LET(fields, Fields::of(*body));
+    queue::EditRequest request{.queue = call.parts[0], .id = call.parts[1]};
+    SLUICE_LET(priority, fields.optional_integer("priority", INT32_MIN, INT32_MAX));
+    SLUICE_LET(due, fields.optional_integer("due_at", 0, INT64_MAX / 1'000'000));
+    if (priority) request.priority = static_cast<std::int32_t>(*priority);
+    if (due) request.due = WallTime(std::chrono::milliseconds(*due));
+    if (const auto payload = fields.raw("payload")) request.payload = std::string(*payload);
+    return request;
+  };
+  auto request = parse();
+  if (!request) return refuse_v1(call, request.error());
+  const std::string operation = operation_of(call);
+  work_.write(std::move(call), kv::WriteClass::grow,
+              [this, request = *request, operation](kv::Transaction& txn,
+                                                    net::HttpResponse& answer) -> Status {
+                queue::Scope scope(queues_, txn);
+                SLUICE_TRY(scope.edit(request, {.operation = operation}));
+                answer = json_answer("{}");
+                return {};
+              });
+}
+
+void V1::change(Call call, JobVerb verb) {
+  const queue::JobRef job = job_of(call);
+  const std::string operation = operation_of(call);
+  work_.look_up(std::move(call), [this, verb, job, operation]() -> Result<net::HttpResponse> {
+    SLUICE_TRY((queues_.*verb)(job, {.operation = operation}));
+    return json_answer("{}");
+  });
+}
+
+void V1::requeue(Call call) {
+  const queue::RequeueRequest request{.queue = call.parts[0], .id = call.parts[1]};
+  const std::string operation = operation_of(call);
+  work_.look_up(std::move(call), [this, request, operation]() -> Result<net::HttpResponse> {
+    SLUICE_TRY(queues_.requeue(request, {.operation = operation}));
+    return json_answer("{}");
+  });
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// Jobs, leases and queues as JSON, and back.
+#pragma once
+
+#include <sluice/queue.h>
+
+#include "codec/json.h"
+#include "server/fields.h"
+
+namespace sluice::server {
+
+using codec::json::Writer;
+
+// Times ("..._at") are milliseconds since 1970, spans ("..._ms") milliseconds. A payload is a JSON
+// value, stored as its text; bytes that are no JSON go as "payload_base64".
+void put(Writer& writer, const queue::Job& job);
+void put(Writer& writer, const queue::Lease& lease);
+void put(Writer& writer, const queue::Counts& counts);
+void put(Writer& writer, const queue::QueueConfig& config);
+
+Result<queue::NewJob> parse_new_job(const Fields& fields, const std::string& queue);
+/// Starts from `config`: what is not named stays.
+Result<queue::QueueConfig> parse_config(const Fields& fields, queue::QueueConfig config);
+
+/// A span of at least 0, if the member is there.
+Result<std::optional<Duration>> optional_ms(const Fields& fields, std::string_view member);
+std::int64_t to_ms(WallTime time);
+
+}  // namespace sluice::server

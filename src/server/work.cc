@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "server/work.h"
+
+#include <utility>
+
+namespace sluice::server {
+
+struct Work::Writing {
+  Call call;
+  kv::WriteClass write_class;
+  Body body;
+  net::HttpResponse answer = {};
+};
+
+void Work::write(Call call, kv::WriteClass write_class, Body body) {
+  write(std::make_shared<Writing>(Writing{std::move(call), write_class, std::move(body)}));
+}
+
+void Work::write(const std::shared_ptr<Writing>& writing) {
+  queues_.store().submit(
+      [writing](kv::Transaction& txn) {
+        writing->answer = {};
+        return writing->body(txn, writing->answer);
+      },
+      [this, writing](const Result<kv::Commit>& commit) {
+        if (commit && writing->answer.status == kAgain) return write(writing);
+        writing->call.exchange.reply(commit ? std::move(writing->answer)
+                                            : tell_failure_(commit.error()));
+      },
+      {.write_class = writing->write_class});
+}
+
+void Work::run(Call call, std::function<void(Call call)> errand) {
+  const auto held = std::make_shared<Call>(std::move(call));
+  const bool taken = errands_.run([held, errand = std::move(errand)] { errand(std::move(*held)); });
+  if (!taken)
+    held->exchange.reply(
+        tell_failure_({Code::unavailable, "too many requests wait: try again in a moment"}));
+}
+
+void Work::look_up(Call call, std::function<Result<net::HttpResponse>()> look) {
+  run(std::move(call), [this, look = std::move(look)](Call held) {
+    auto answer = look();
+    held.exchange.reply(answer ? std::move(*answer) : tell_failure_(answer.error()));
+  });
+}
+
+}  // namespace sluice::server

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// How handlers reach the store without holding up the threads that serve connections.
+#pragma once
+
+#include <sluice/kv.h>
+#include <sluice/queue.h>
+
+#include <functional>
+#include <memory>
+
+#include "server/errands.h"
+#include "server/routes.h"
+
+namespace sluice::server {
+
+/// Every member may be called from any thread. Lives as long as what it has begun.
+class Work {
+ public:
+  /// How an API tells a failure.
+  using TellFailure = net::HttpResponse (*)(const Status& why);
+
+  Work(queue::Queues& queues, Errands& errands, TellFailure tell_failure)
+      : queues_(queues), errands_(errands), tell_failure_(tell_failure) {}
+
+  /// A body of a transaction that also makes the answer.
+  using Body = std::function<Status(kv::Transaction& txn, net::HttpResponse& answer)>;
+  /// As the status of an answer: the transaction was worth its commit, but another must follow.
+  static constexpr unsigned kAgain = 0;
+  /// Runs `body` in a transaction, and answers when that is durable. Never blocks.
+  void write(Call call, kv::WriteClass write_class, Body body);
+
+  /// Runs `look` where it may block, and answers with its result.
+  void look_up(Call call, std::function<Result<net::HttpResponse>()> look);
+  /// The same for one that answers by itself.
+  void run(Call call, std::function<void(Call call)> errand);
+
+ private:
+  struct Writing;
+  void write(const std::shared_ptr<Writing>& writing);
+
+  queue::Queues& queues_;
+  Errands& errands_;
+  const TellFailure tell_failure_;
+};
+
+}  // namespace sluice::server
