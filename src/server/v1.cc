@@ -50,6 +50,8 @@ void V1::add_to(Routes& routes) {
   add_jobs(routes);
   add_leases(routes);
   add_queues(routes);
+  routes.add("GET", "/v1/openapi.json",
+             [](Call call) { call.exchange.reply(json_answer(std::string(openapi_text()))); });
 }
 
 }  // namespace sluice::server

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "codec/json.h"
 #include "server/errands.h"
@@ -21,6 +22,9 @@ inline constexpr std::size_t kRequestJobsMax = 10'000;
 
 /// {"error":{"code":"not_found","message":"...","advice":"..."}} with the status of the code.
 net::HttpResponse v1_failure(const Status& why);
+
+/// The description of this API, OpenAPI 3.1: src/server/openapi.json.
+std::string_view openapi_text();
 
 /// The handlers. Lives as long as requests may come; every member may be called from any thread.
 class V1 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "worker/worker.h"
 
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,11 +70,14 @@ TEST(Worker, what_this_machine_cannot_run_now_is_put_off_and_loses_no_attempt) {
 
 TEST(Worker, the_processes_of_a_run_hold_the_lock_of_their_job_and_nobody_else_does) {
   const Bench bench;
-  bench.enqueue("a", "sleep 600");
+  const std::string begun = bench.path("begun");
+  bench.enqueue("a", "echo > " + begun + "; exec sleep 600");
   Worker* worker = nullptr;
   bool held = false;
   const auto tell = [&](const Happening& what) {
     if (what.kind != Happening::Kind::started) return;
+    // Before its program is loaded, a new process has whatever we have.
+    while (access(begun.c_str(), F_OK) != 0) poll(nullptr, 0, 1);
     held = bench.locks.held(job_place(bench.job("a").number)).value();
     worker->stop(Worker::Stop::kill);
   };

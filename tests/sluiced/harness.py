@@ -100,6 +100,7 @@ class Service:
     """A sluiced and its folder; it can be stopped, killed, and started again on that folder."""
 
     place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    greeting = rb"listening on http://127\.0\.0\.1:(\d+)\n"
 
     def __init__(self, *options):
         self.home = tempfile.mkdtemp(prefix="sluiced-", dir=self.place)
@@ -119,18 +120,25 @@ class Service:
     def start(self, same_port=False):
         """Returns after how many seconds it was listening."""
         begin = time.monotonic()
-        listen = f"127.0.0.1:{self.port if same_port else 0}"
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [SLUICED, "--listen", listen, "--data", self.data, *self.options], env=self.env,
-                cwd=self.home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log)
+                self.command(same_port), env=self.env, cwd=self.home, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=log)
         line = self.first_line()
-        found = re.fullmatch(rb"listening on http://127\.0\.0\.1:(\d+)\n", line)
+        found = re.fullmatch(self.greeting, line)
         if not found:
             raise AssertionError(f"sluiced did not say where it listens: {line!r}\n{self.said()}")
-        self.port = int(found[1])
+        self.port = int(found[1] or 0)
         self.up.set()
         return time.monotonic() - begin
+
+    def command(self, same_port):
+        listen = f"127.0.0.1:{self.port if same_port else 0}"
+        return [SLUICED, "--listen", listen, "--data", self.data, *self.options]
+
+    def connection(self):
+        """It connects when it is used."""
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
 
     def first_line(self):
         end, line = time.monotonic() + PATIENCE, b""
@@ -212,8 +220,7 @@ class Client:
             self.close()
         if self.connection is None:
             self.process = self.service.process
-            self.connection = http.client.HTTPConnection("127.0.0.1", self.service.port,
-                                                         timeout=PATIENCE)
+            self.connection = self.service.connection()
         try:
             try:
                 self.connection.request(method, path, body, JSON if headers is None else headers)

@@ -1,0 +1,52 @@
+"""What the service uses while it is abused: memory, descriptors, and time until it answers."""
+import math
+import os
+import resource
+import time
+
+from harness import SLUICED, SluicedTest, wait_until
+
+# Both ends of every connection are counted here, as the service inherits the limit.
+_soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(_hard, max(_soft, 8192)), _hard))
+
+with open(SLUICED, "rb") as _file:
+    # Memory is then mostly the sanitizer's.
+    SANITIZED = b"__asan_init" in _file.read()
+
+
+def descriptors(service):
+    return len(os.listdir(f"/proc/{service.process.pid}/fd"))
+
+
+def memory_kib(service):
+    """What the service has of memory that is no file's."""
+    with open(f"/proc/{service.process.pid}/status", encoding="ascii") as file:
+        for line in file:
+            if line.startswith("RssAnon:"):
+                return int(line.split()[1])
+    raise AssertionError("the kernel does not tell RssAnon")
+
+
+def percentile(times, share):
+    return sorted(times)[math.ceil(len(times) * share) - 1]
+
+
+def timed(verb):
+    begin = time.monotonic()
+    verb()
+    return time.monotonic() - begin
+
+
+class WatchedTest(SluicedTest):
+    """Tests after each of which the service has as many descriptors as before."""
+
+    def setUp(self):
+        before = descriptors(self.service)
+        # Cleanups run backwards: all connections of the test are closed by then.
+        self.addCleanup(lambda: wait_until(lambda: descriptors(self.service) == before,
+                                           f"{before} descriptors, as there were before"))
+        super().setUp()
+
+    def check_health(self):
+        self.assertEqual(self.client.get("/health")["status"], "ok")
