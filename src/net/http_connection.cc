@@ -4,7 +4,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
 #include <utility>
 
 #include "net/chunked.h"
@@ -224,9 +223,8 @@ Task<HttpResponse> HttpConnection::handle() {
 
 void HttpConnection::answer(std::shared_ptr<Channel> self, HttpResponse response) {
   if (loop_->is_this_thread()) return accept_answer(std::move(response));
-  loop_->post([this, self = std::move(self), response = std::move(response)]() mutable {
-    accept_answer(std::move(response));
-  });
+  const auto shared = std::make_shared<HttpResponse>(std::move(response));
+  loop_->post([this, self = std::move(self), shared] { accept_answer(std::move(*shared)); });
 }
 
 void HttpConnection::abandon() {

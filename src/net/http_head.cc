@@ -78,10 +78,8 @@ tl::expected<void, Refusal> read_framing(MessageHead& head, const Header& header
     head.chunked = true;
   }
   if (equal_ignoring_case(header.name, "connection")) {
-    if (has_word(header.value, "close"))
-      head.keep_alive = false;
-    else if (has_word(header.value, "keep-alive"))
-      head.keep_alive = true;
+    head.says_close = head.says_close || has_word(header.value, "close");
+    head.keep_alive = !head.says_close && (head.keep_alive || has_word(header.value, "keep-alive"));
   }
   return {};
 }

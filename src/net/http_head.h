@@ -36,6 +36,7 @@ struct MessageHead {
   bool has_length = false;
   std::uint64_t body_bytes = 0;
   bool keep_alive = true;
+  bool says_close = false;  ///< Whatever else it says.
 
   /// The value of the first field of that name, in any case; null if there is none.
   const std::string_view* find(std::string_view name) const;

@@ -51,6 +51,7 @@ TEST(HttpHead, connections_are_kept_or_closed) {
   EXPECT_TRUE(keeps(get(kHost)));
   EXPECT_FALSE(keeps(get("Host: a\r\nConnection: close\r\n")));
   EXPECT_FALSE(keeps(get("Host: a\r\nconnection: foo , CLOSE\r\n")));
+  EXPECT_FALSE(keeps(get("Host: a\r\nConnection: close\r\nConnection: keep-alive\r\n")));
   EXPECT_FALSE(keeps("GET / HTTP/1.0\r\n\r\n"));
   EXPECT_TRUE(keeps("GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"));
 }

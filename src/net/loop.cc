@@ -3,9 +3,10 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <ctime>
-#include <vector>
+#include <utility>
 
 namespace sluice::net {
 namespace {
@@ -39,8 +40,28 @@ void Loop::stop() {
   for (Watched* one : all)
     if (watched_.contains(one)) one->abandon();
   // What was posted in time refers to us, and would keep itself alive.
+  run_posted();
   context_.restart();
   context_.poll();
+}
+
+void Loop::post(std::function<void()> function) {
+  {
+    const MutexLock lock(mutex_);
+    if (over_) return;
+    posted_.push_back(std::move(function));
+    if (posted_.size() > 1) return;
+  }
+  asio::post(context_, [this] { run_posted(); });
+}
+
+void Loop::run_posted() {
+  std::vector<std::function<void()>> all;
+  {
+    const MutexLock lock(mutex_);
+    all.swap(posted_);
+  }
+  for (const auto& function : all) function();
 }
 
 Task<void> Loop::keep_time() {

@@ -6,13 +6,12 @@
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <memory>
+#include <functional>
 #include <set>
 #include <string>
 #include <thread>
-#include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 
@@ -48,12 +47,9 @@ class Loop {
   void start();
   /// Returns when the thread has ended and what was on the loop is gone.
   void stop();
-  /// Runs it on the loop's thread, soon; never if the loop has ended.
-  template <class Function>
-  void post(Function function) {
-    const MutexLock lock(mutex_);
-    if (!over_) asio::post(context_, std::move(function));
-  }
+  /// Runs it on the loop's thread, soon; never if the loop has ended. What several threads post
+  /// meanwhile, or one that answers many at once, wakes the loop once.
+  void post(std::function<void()> function);
 
   asio::io_context& context() { return context_; }
   bool is_this_thread() { return context_.get_executor().running_in_this_thread(); }
@@ -69,11 +65,13 @@ class Loop {
  private:
   Task<void> keep_time();
   void tick();
+  void run_posted();
 
   const Clock& clock_;
   asio::io_context context_{1};
   Mutex mutex_;
   bool over_ SLUICE_GUARDED_BY(mutex_) = false;
+  std::vector<std::function<void()>> posted_ SLUICE_GUARDED_BY(mutex_);
   std::set<Watched*> watched_;
   std::string date_;
   std::jthread thread_;

@@ -6,6 +6,7 @@
 namespace sluice::server {
 
 struct Work::Writing {
+  Work& work;
   Call call;
   kv::WriteClass write_class;
   Body body;
@@ -13,7 +14,7 @@ struct Work::Writing {
 };
 
 void Work::write(Call call, kv::WriteClass write_class, Body body) {
-  write(std::make_shared<Writing>(Writing{std::move(call), write_class, std::move(body)}));
+  write(std::make_shared<Writing>(Writing{*this, std::move(call), write_class, std::move(body)}));
 }
 
 void Work::write(const std::shared_ptr<Writing>& writing) {
@@ -22,10 +23,11 @@ void Work::write(const std::shared_ptr<Writing>& writing) {
         writing->answer = {};
         return writing->body(txn, writing->answer);
       },
-      [this, writing](const Result<kv::Commit>& commit) {
-        if (commit && writing->answer.status == kAgain) return write(writing);
+      [writing](const Result<kv::Commit>& commit) {
+        Work& work = writing->work;
+        if (commit && writing->answer.status == kAgain) return work.write(writing);
         writing->call.exchange.reply(commit ? std::move(writing->answer)
-                                            : tell_failure_(commit.error()));
+                                            : work.tell_failure_(commit.error()));
       },
       {.write_class = writing->write_class});
 }
