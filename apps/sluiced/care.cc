@@ -9,7 +9,7 @@
 namespace sluice::cli {
 
 Result<int> verify(Context& context, const Arguments& /*arguments*/) {
-  SLUICE_LET(store, context.open_store());
+  SLUICE_LET(store, context.open_existing_store());
   SLUICE_LET(report, queue::verify(*store));
   for (const queue::Breach& breach : report.breaches)
     std::printf("%s: %s (%s)\n", breach.invariant.c_str(), breach.what.c_str(), breach.key.c_str());
@@ -24,7 +24,7 @@ Result<int> backup(Context& context, const Arguments& arguments) {
   if (arguments.words().size() != 1)
     return error(Code::invalid_argument, "say where to: sluiced backup DIR");
   const std::string& to = arguments.words().front();
-  SLUICE_LET(store, context.open_store());
+  SLUICE_LET(store, context.open_existing_store());
   SLUICE_TRY(store->copy_to(to));
   std::printf("copied to %s\n", to.c_str());
   return 0;

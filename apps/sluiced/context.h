@@ -20,7 +20,10 @@ class Context {
   const Settings& settings() const { return settings_; }
   /// Lines with time and level on standard error.
   const LogSink& log() const { return log_; }
+  /// Made if it is not there.
   Result<std::unique_ptr<kv::Store>> open_store() const;
+  /// `not_found` if it is not there.
+  Result<std::unique_ptr<kv::Store>> open_existing_store() const;
 
  private:
   Settings settings_;

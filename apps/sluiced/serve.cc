@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <malloc.h>
 #include <sluice/queue.h>
 
 #include <csignal>
@@ -48,6 +49,9 @@ net::HttpServerOptions server_options(const Context& context) {
 Result<int> serve(Context& context, const Arguments& /*arguments*/) {
   const sigset_t set = block_signals();
   const Settings& settings = context.settings();
+  SLUICE_TRY(check_exposure(settings));
+  // Large bodies go back to the system when they are done with, whatever came before them.
+  mallopt(M_MMAP_THRESHOLD, 256 * 1024);
   SLUICE_LET(store, context.open_store());
   SLUICE_LET(queues, queue::Queues::open(*store));
   server::Service service(*queues,

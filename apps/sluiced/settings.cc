@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <map>
 
 #include "cli/duration.h"
@@ -87,7 +88,7 @@ Result<Values> read_file(const std::string& path) {
   YAML::Node root;
   try {
     root = YAML::LoadFile(path);
-  } catch (const YAML::Exception& problem) {
+  } catch (const std::exception& problem) {  // Of the parser, or of a stream on a folder.
     return error(Code::invalid_argument, path + ": " + problem.what());
   }
   if (root.IsNull()) return values;
@@ -180,13 +181,16 @@ Result<Settings> read_settings(const Arguments& arguments, const Lookup& environ
   if (settings.tls_certificate.empty() != settings.tls_key.empty())
     return error(Code::invalid_argument,
                  "TLS needs both a certificate and a key: tls-cert, tls-key");
-  SLUICE_LET(loopback, net::is_loopback(settings.listen));
-  if (!loopback && !settings.allow_plain)
-    return error(Code::invalid_argument,
-                 "refusing to serve other machines on " + settings.listen +
-                     " without tokens: listen on 127.0.0.1 behind a proxy, or say --allow-plain if "
-                     "everybody who reaches it may do everything");
   return settings;
+}
+
+Status check_exposure(const Settings& settings) {
+  SLUICE_LET(loopback, net::is_loopback(settings.listen));
+  if (loopback || settings.allow_plain) return {};
+  return error(Code::invalid_argument,
+               "refusing to serve other machines on " + settings.listen +
+                   " without tokens: listen on 127.0.0.1 behind a proxy, or say --allow-plain if "
+                   "everybody who reaches it may do everything");
 }
 
 }  // namespace sluice::cli

@@ -47,4 +47,7 @@ using Lookup = std::function<std::optional<std::string>(const std::string& name)
 /// the file too. `environment` also knows PORT, which gives the port of the default address.
 Result<Settings> read_settings(const Arguments& arguments, const Lookup& environment);
 
+/// Whether it may listen there: for other machines only if that was said.
+Status check_exposure(const Settings& settings);
+
 }  // namespace sluice::cli

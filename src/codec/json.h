@@ -81,6 +81,8 @@ struct ParseLimits {
   std::string_view raw = {};
   /// A whole number outside std::int64_t is `real`, rounded, instead of refused.
   bool round_integers = false;
+  /// Numbers may be of any size everywhere: for a text that is only to be checked.
+  bool any_numbers = false;
 };
 
 /// Reads a text that is exactly one value, with white space around it or none.

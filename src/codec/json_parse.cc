@@ -63,7 +63,11 @@ std::size_t repeated_name(const Object& members) {
 class Parser {
  public:
   Parser(std::string_view text, ParseLimits limits)
-      : begin_(text.data()), at_(begin_), end_(begin_ + text.size()), limits_(limits) {}
+      : begin_(text.data()),
+        at_(begin_),
+        end_(begin_ + text.size()),
+        limits_(limits),
+        in_raw_(limits.any_numbers) {}
 
   Result<Value> whole_text() {
     Value result;
@@ -120,7 +124,7 @@ class Parser {
   const char* const end_;
   const ParseLimits limits_;
   std::size_t depth_ = 0;
-  bool in_raw_ = false;
+  bool in_raw_;                     // Numbers may be of any size.
   std::vector<const char*> names_;  // Where the names of the members read so far stand.
   Status failure_;
 };
@@ -202,10 +206,10 @@ bool Parser::member(Member& into) {
 bool Parser::raw_value(Value& into) {
   skip_space();
   const char* const begin = at_;
-  in_raw_ = true;
+  const bool before = std::exchange(in_raw_, true);
   Value checked;
   if (!value(checked)) return false;
-  in_raw_ = false;
+  in_raw_ = before;
   into.is.emplace<Raw>(std::string_view(begin, at_));
   return true;
 }

@@ -71,16 +71,21 @@ void HttpConnection::enter(Phase phase, Duration time) {
 }
 
 void HttpConnection::look(MonoTime now) {
-  if (phase_ == Phase::handling) {
-    pollfd peer{.fd = socket().native_handle(), .events = POLLRDHUP, .revents = 0};
-    if (poll(&peer, 1, 0) == 1) gone_ = true;
-  }
   if (now < deadline_) return;
-  if (phase_ != Phase::idle) ++shared_->too_slow;
+  if (phase_ != Phase::idle || is_new_) ++shared_->too_slow;
   close();
 }
 
+/// One that says that it will send no more is taken for one that has left.
+bool HttpConnection::is_gone() const {
+  const MutexLock lock(closing_);
+  if (gone_) return true;
+  pollfd peer{.fd = descriptor(), .events = POLLRDHUP, .revents = 0};
+  return poll(&peer, 1, 0) == 1;
+}
+
 void HttpConnection::close() {
+  const MutexLock lock(closing_);
   gone_ = true;
   boost::system::error_code ignored;
   socket().close(ignored);
@@ -92,19 +97,29 @@ void HttpConnection::close_if_idle() {
 
 Task<void> HttpConnection::serve() {
   const Watch watch(*loop_, this);
-  enter(Phase::head, shared_->options.head_time);
-  if (!co_await shake_hands()) co_return;
-  for (bool first = true;; first = false) {
-    if (buffer_.size() == 0 && !first) {
+  enter(Phase::idle, shared_->options.head_time);
+  if (!co_await shake_hands()) co_return close();
+  for (Duration rest = shared_->options.head_time;; rest = shared_->options.idle_time) {
+    if (buffer_.size() == 0) {
       if (shared_->draining) co_return close();
-      enter(Phase::idle, shared_->options.idle_time);
+      enter(Phase::idle, rest);
       if (!co_await fill()) co_return close();
     }
     enter(Phase::head, shared_->options.head_time);
     if (!co_await read_request()) co_return close();
     HttpResponse response = co_await handle();
     if (!co_await write_response(std::move(response))) co_return close();
+    let_go();
   }
+}
+
+/// What a large request needed, the next one probably does not, and perhaps there is none.
+void HttpConnection::let_go() {
+  if (request_.body.capacity() > kReadBytes) {
+    request_.body.clear();
+    request_.body.shrink_to_fit();
+  }
+  if (buffer_.size() == 0 && buffer_.capacity() > 2 * kReadBytes) buffer_.shrink_to_fit();
 }
 
 Task<bool> HttpConnection::fill() {
@@ -164,7 +179,7 @@ Task<bool> HttpConnection::read_body(std::size_t head_bytes) {
 }
 
 void HttpConnection::extend_body_deadline() {
-  const auto seconds = std::chrono::seconds(body_bytes_ / shared_->options.body_rate_min);
+  const auto seconds = std::chrono::seconds(body_bytes_ / shared_->options.rate_min);
   deadline_ = body_began_ + shared_->options.body_time + seconds;
 }
 
@@ -209,7 +224,7 @@ Task<bool> HttpConnection::read_chunked_body() {
 
 Task<HttpResponse> HttpConnection::handle() {
   enter(Phase::handling, Duration::max());
-  gone_ = false;
+  is_new_ = false;
   ++shared_->requests;
   shared_->handler(Exchange(shared_from_this()));
   if (!response_)
@@ -238,11 +253,16 @@ void HttpConnection::accept_answer(HttpResponse response) {
 }
 
 Task<bool> HttpConnection::write(std::string_view text) {
-  while (!text.empty()) {
-    enter(Phase::writing, shared_->options.write_time);
-    const auto [problem, count] = co_await write_some(asio::buffer(text));
+  const HttpServerOptions& options = shared_->options;
+  const MonoTime began = loop_->now();
+  for (std::size_t written = 0; written < text.size();) {
+    // Neither still for long, nor a byte now and then for ever.
+    enter(Phase::writing, options.write_time);
+    const auto seconds = std::chrono::seconds(written / options.rate_min);
+    deadline_ = std::min(deadline_, began + options.write_time + seconds);
+    const auto [problem, count] = co_await write_some(asio::buffer(text.substr(written)));
     if (problem) co_return false;
-    text.remove_prefix(count);
+    written += count;
   }
   co_return true;
 }

@@ -57,7 +57,7 @@ class HttpConnection : public Exchange::Channel,
 
   const HttpRequest& request() const final { return request_; }
   void answer(std::shared_ptr<Channel> self, HttpResponse response) final;
-  bool is_gone() const final { return gone_; }
+  bool is_gone() const final;
   void look(MonoTime now) final;
   void abandon() final;
   /// Ends it if it waits for a request; otherwise it ends after the answer.
@@ -71,6 +71,7 @@ class HttpConnection : public Exchange::Channel,
   /// Tells the other side that nothing more comes.
   virtual Task<void> finish_writing() = 0;
   virtual Socket& socket() = 0;
+  virtual int descriptor() const = 0;
 
   HttpRequest request_;
 
@@ -95,6 +96,7 @@ class HttpConnection : public Exchange::Channel,
   void enter(Phase phase, Duration time);
   void extend_body_deadline();
   void close();
+  void let_go();
 
   // An answer may come when the server is gone.
   const std::shared_ptr<Loop> loop_;
@@ -102,12 +104,15 @@ class HttpConnection : public Exchange::Channel,
   boost::beast::flat_buffer buffer_;  // What has come and was not used yet.
   std::string head_;                  // The text that the request's head looks into.
   Phase phase_ = Phase::head;
+  bool is_new_ = true;  // No request has come yet.
   MonoTime deadline_ = MonoTime::max();
   MonoTime body_began_ = {};
   std::size_t body_bytes_ = 0;
   std::optional<HttpResponse> response_;
   std::unique_ptr<Waiter> waiter_;
   std::atomic<bool> gone_ = false;
+  // Between close() and is_gone(), which another thread calls.
+  mutable Mutex closing_;
 };
 
 /// Over plain TCP or a Unix socket.

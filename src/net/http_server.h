@@ -36,11 +36,11 @@ struct HttpServerOptions {
 
   /// From the first byte, or from the connection, to the end of the head; TLS included.
   Duration head_time = std::chrono::seconds(10);
-  /// A body may take this long and a second more for each `body_rate_min` bytes that have come.
+  /// A body may take this long and a second more for each `rate_min` bytes that have come.
   Duration body_time = std::chrono::seconds(10);
-  std::size_t body_rate_min = 1024;
-  /// Without taking a byte of the answer.
+  /// Without taking a byte of the answer; and in all, with a second more for each `rate_min` bytes.
   Duration write_time = std::chrono::seconds(30);
+  std::size_t rate_min = 1024;
   /// Between requests.
   Duration idle_time = std::chrono::seconds(60);
 

@@ -15,6 +15,7 @@ class PlainConnection final : public HttpConnection {
   PlainConnection(std::shared_ptr<Loop> loop, std::shared_ptr<HttpShared> shared, std::string peer,
                   Socket socket)
       : HttpConnection(std::move(loop), std::move(shared), std::move(peer)),
+        descriptor_(socket.native_handle()),
         socket_(std::move(socket)) {}
 
  private:
@@ -31,7 +32,9 @@ class PlainConnection final : public HttpConnection {
     co_return;
   }
   Socket& socket() override { return socket_; }
+  int descriptor() const override { return descriptor_; }
 
+  const int descriptor_;
   Socket socket_;
 };
 
@@ -40,6 +43,7 @@ class TlsConnection final : public HttpConnection {
   TlsConnection(std::shared_ptr<Loop> loop, std::shared_ptr<HttpShared> shared, std::string peer,
                 Socket socket, std::shared_ptr<TlsContext> tls)
       : HttpConnection(std::move(loop), std::move(shared), std::move(peer)),
+        descriptor_(socket.native_handle()),
         tls_(std::move(tls)),
         stream_(std::move(socket), *tls_) {
     request_.secure = true;
@@ -58,7 +62,9 @@ class TlsConnection final : public HttpConnection {
   }
   Task<void> finish_writing() override { co_await stream_.async_shutdown(kTuple); }
   Socket& socket() override { return stream_.next_layer(); }
+  int descriptor() const override { return descriptor_; }
 
+  const int descriptor_;
   std::shared_ptr<TlsContext> tls_;
   asio::ssl::stream<Socket> stream_;
 };

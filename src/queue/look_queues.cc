@@ -68,14 +68,14 @@ Result<std::vector<Group>> Queues::list_groups(std::string_view queue, std::stri
     groups.clear();
     SLUICE_TRY(read_queue_or_fail(reader, queue));
     const Keys keys(hash_of(queue));
-    SLUICE_LET(names, read_names(reader, keys.all(Space::group_name), keys.group_name(after),
-                                 !after.empty(), limit, Space::group_name, true));
+    // Always after a name: the jobs without a group, in a fair queue, are no group to anybody else.
+    SLUICE_LET(names, read_names(reader, keys.all(Space::group_name), keys.group_name(after), true,
+                                 limit, Space::group_name, true));
     for (const auto& name : names) {
       SLUICE_LET(value, reader.get(keys.group(hash_of(name))));
       if (!value) return error(Code::corrupt, "a group's name leads to no group");
       SLUICE_LET(record, decode_group(*value));
-      // The jobs without a group, in a fair queue: not a group to anybody else.
-      if (!record.name.empty()) groups.push_back({.name = record.name, .limit = record.limit});
+      groups.push_back({.name = record.name, .limit = record.limit});
     }
     return {};
   }));

@@ -73,7 +73,7 @@ std::string claim_text(const queue::Lease& lease, std::int64_t now_ms) {
   // One that came another way has its payload as data: JSON if it is, else a string.
   if (!job) {
     Writer data;
-    const bool is_json = codec::json::parse(lease.payload, {.round_integers = true}).has_value();
+    const bool is_json = codec::json::parse(lease.payload, {.any_numbers = true}).has_value();
     job = CompatJob{.data = is_json ? lease.payload : data.string(lease.payload).take(),
                     .created_ms = now_ms};
   }

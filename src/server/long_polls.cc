@@ -2,6 +2,7 @@
 #include "server/long_polls.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "codec/tuple.h"
@@ -9,7 +10,7 @@
 namespace sluice::server {
 namespace {
 
-// How often the one who waits is asked whether its client is still there.
+// How often those who wait are asked whether their clients are still there.
 constexpr Duration kStep = std::chrono::seconds(1);
 
 }  // namespace
@@ -20,7 +21,10 @@ struct LongPolls::Standing {
 };
 
 struct LongPolls::Line {
-  std::deque<Standing> standing;  // Guarded by the mutex of all lines.
+  // Guarded by the mutex of all lines. Only the thread takes away, so what it looks at stays.
+  std::deque<Standing> standing;
+  std::stop_source step;     // Of the claim that is waiting now,
+  WallTime step_until = {};  // which ends then at the latest.
   std::jthread thread;
 };
 
@@ -53,6 +57,7 @@ bool LongPolls::add(Waiter& waiter) {
   Line& line = *found->second;
   const WallTime until = queues_.store().now() + waiter.request.wait;
   line.standing.push_back({std::move(waiter), until});
+  if (until < line.step_until) line.step.request_stop();
   if (!line.thread.joinable())
     line.thread = std::jthread([this, key = std::move(key), &line](const std::stop_token& stop) {
       serve(key, line, stop);
@@ -62,34 +67,58 @@ bool LongPolls::add(Waiter& waiter) {
 
 void LongPolls::serve(const std::string& key, Line& line, const std::stop_token& stop) {
   for (;;) {
-    Standing next;
+    std::vector<Standing> over;
+    std::optional<queue::ClaimRequest> request;
     {
       const MutexLock lock(mutex_);
-      if (line.standing.empty()) {
+      over = take_over(line, stop.stop_requested());
+      if (line.standing.empty() && over.empty()) {
         // Nobody can find the line any more; its thread is joined by whoever comes next.
         const auto own = lines_.find(key);
         ended_.push_back(std::move(own->second));
         lines_.erase(own);
         return;
       }
-      next = std::move(line.standing.front());
+      if (!line.standing.empty()) request = next_claim(line);
+    }
+    for (const Standing& one : over) one.waiter.done(std::vector<queue::Lease>());
+    if (!request) continue;
+    auto leases = queues_.claim(*request);
+    if (leases && leases->empty()) continue;
+    Standing served;
+    {
+      const MutexLock lock(mutex_);
+      served = std::move(line.standing.front());
       line.standing.pop_front();
     }
-    claim_for(std::move(next), stop);
+    served.waiter.done(std::move(leases));
   }
 }
 
-void LongPolls::claim_for(Standing standing, const std::stop_token& stop) {
-  queue::ClaimRequest& request = standing.waiter.request;
-  request.stop = stop;
-  for (;;) {
-    if (standing.waiter.is_gone()) return standing.waiter.done(std::vector<queue::Lease>());
-    const Duration left = std::max(standing.until - queues_.store().now(), Duration{});
-    request.wait = std::min(left, kStep);
-    auto leases = queues_.claim(request);
-    if (!leases || !leases->empty() || left <= kStep || stop.stop_requested())
-      return standing.waiter.done(std::move(leases));
-  }
+/// Those whose time is over, or whose client has left; all of them at the end.
+std::vector<LongPolls::Standing> LongPolls::take_over(Line& line, bool all) const {
+  std::vector<Standing> over;
+  const WallTime now = queues_.store().now();
+  std::deque<Standing> rest;
+  for (Standing& one : line.standing)
+    if (all || one.until <= now || one.waiter.is_gone())
+      over.push_back(std::move(one));
+    else
+      rest.push_back(std::move(one));
+  line.standing = std::move(rest);
+  return over;
+}
+
+/// That of the first, until somebody's time is over.
+queue::ClaimRequest LongPolls::next_claim(Line& line) const {
+  const WallTime now = queues_.store().now();
+  line.step_until = now + kStep;
+  for (const Standing& one : line.standing) line.step_until = std::min(line.step_until, one.until);
+  line.step = std::stop_source();
+  queue::ClaimRequest request = line.standing.front().waiter.request;
+  request.wait = std::max(line.step_until - now, Duration{});
+  request.stop = line.step.get_token();
+  return request;
 }
 
 void LongPolls::join_ended() {
@@ -102,7 +131,10 @@ void LongPolls::stop() {
   {
     const MutexLock lock(mutex_);
     stopped_ = true;
-    for (auto& [key, line] : lines_) line->thread.request_stop();
+    for (auto& [key, line] : lines_) {
+      line->thread.request_stop();
+      line->step.request_stop();
+    }
   }
   // They serve whoever stands there, without waiting, and leave.
   for (bool all = false; !all; std::this_thread::yield()) {

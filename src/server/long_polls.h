@@ -46,7 +46,8 @@ class LongPolls {
   struct Line;
   static std::string key_of(const queue::ClaimRequest& request);
   void serve(const std::string& key, Line& line, const std::stop_token& stop);
-  void claim_for(Standing standing, const std::stop_token& stop);
+  std::vector<Standing> take_over(Line& line, bool all) const;
+  queue::ClaimRequest next_claim(Line& line) const;
   void join_ended();
 
   queue::Queues& queues_;

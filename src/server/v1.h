@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/mutex.h"
 #include "codec/json.h"
 #include "server/errands.h"
 #include "server/fields.h"
@@ -68,6 +69,7 @@ class V1 {
   queue::Queues& queues_;
   Work work_;
   LongPolls long_polls_;
+  Mutex configuring_;
 };
 
 /// The body as JSON. Answers by itself if it is none, and leaves nothing then.

@@ -21,7 +21,7 @@ void put_time(Writer& writer, std::string_view name, const std::optional<WallTim
 }
 
 void put_payload(Writer& writer, const std::string& payload) {
-  if (codec::json::parse(payload, {.round_integers = true}))
+  if (codec::json::parse(payload, {.any_numbers = true}))
     writer.name("payload").raw(payload);
   else
     writer.name("payload_base64").string(codec::to_base64(payload));

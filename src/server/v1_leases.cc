@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Claims, and what workers say about them.
+#include <algorithm>
+
 #include "server/answer.h"
 #include "server/v1.h"
 #include "server/v1_json.h"
@@ -8,6 +10,9 @@ namespace sluice::server {
 namespace {
 
 constexpr std::int64_t kWaitMsMax = 5 * 60 * 1000;
+constexpr std::int64_t kLeaseMsMax =
+    std::chrono::duration_cast<std::chrono::milliseconds>(queue::kLeaseMax).count();
+constexpr std::size_t kSkipGroupsMax = 1'000;
 
 net::HttpResponse leases_answer(const std::vector<queue::Lease>& leases) {
   Writer writer;
@@ -20,15 +25,17 @@ Result<queue::ClaimRequest> parse_claim(const Fields& fields) {
   queue::ClaimRequest request;
   SLUICE_LET(queues, fields.names("queues"));
   SLUICE_LET(jobs, fields.optional_integer("max", 1, queue::kClaimJobsMax));
-  SLUICE_LET(lease, optional_ms(fields, "lease_ms"));
+  SLUICE_LET(lease, fields.optional_integer("lease_ms", 1, kLeaseMsMax));
   SLUICE_LET(worker, fields.optional_name("worker"));
   SLUICE_LET(skip, fields.names("skip_groups"));
   SLUICE_LET(wait, fields.optional_integer("wait_ms", 0, kWaitMsMax));
   if (queues.empty() || queues.size() > queue::kClaimQueuesMax)
     return error(Code::invalid_argument, "queues must have 1 to 64 members");
+  if (skip.size() > kSkipGroupsMax)
+    return error(Code::invalid_argument, "skip_groups must have 0 to 1000 members");
   request.queues = std::move(queues);
   request.jobs_max = static_cast<std::size_t>(jobs.value_or(1));
-  request.lease = lease;
+  if (lease) request.lease = std::chrono::milliseconds(*lease);
   request.worker = worker.value_or("");
   request.skip_groups = std::move(skip);
   request.wait = std::chrono::milliseconds(wait.value_or(0));
@@ -118,6 +125,15 @@ Status settle_one(queue::Scope& scope, const queue::ExtendRequest& request,
   return {};
 }
 
+/// Whether the verb adds to the store, so that it needs room.
+bool grows(const queue::AckRequest& request) {
+  return !request.children.empty();
+}
+template <class Request>
+bool grows(const Request& /*request*/) {
+  return false;
+}
+
 /// Whether the item alone was refused: the others of its batch go on.
 bool is_refusal(Code code) {
   return code == Code::lease_lost || code == Code::not_found || code == Code::already_exists ||
@@ -198,8 +214,9 @@ void V1::settle(Call call, Result<Request> (*parse)(const Fields& fields)) {
   // The key names the call; in a batch each item is a call of its own.
   const std::string operation = operation_of(call);
   const auto all = std::make_shared<const std::vector<Request>>(std::move(*requests));
+  const bool room = std::ranges::any_of(*all, [](const Request& one) { return grows(one); });
   work_.write(
-      std::move(call), kv::WriteClass::drain,
+      std::move(call), room ? kv::WriteClass::grow : kv::WriteClass::drain,
       [this, all, many, operation](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
         queue::Scope scope(queues_, txn);
         Writer writer;

@@ -70,9 +70,11 @@ void V1::configure(Call call) {
   const std::string name = call.parts[0];
   work_.look_up(std::move(call), [this, name, value]() -> Result<net::HttpResponse> {
     SLUICE_LET(fields, Fields::of(*value));
-    queue::QueueConfig config;
-    if (const auto known = queues_.get_queue(name)) config = known->config;
-    SLUICE_LET(wanted, parse_config(fields, config));
+    // What is not named stays: nobody here may change it between the look and the change.
+    const MutexLock lock(configuring_);
+    const auto known = queues_.get_queue(name);
+    if (!known && known.error().code() != Code::not_found) return Failure{known.error()};
+    SLUICE_LET(wanted, parse_config(fields, known ? known->config : queue::QueueConfig()));
     SLUICE_TRY(queues_.configure(name, wanted));
     SLUICE_LET(queue, queues_.get_queue(name));
     Writer writer;

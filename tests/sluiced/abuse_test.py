@@ -33,7 +33,8 @@ class AbuseTest(WatchedTest):
 
 class Heads(AbuseTest):
     def test_the_longest_target(self):
-        for size, expected in ((TARGET_BYTES_MAX, (200, True)), (TARGET_BYTES_MAX + 1, (414, False)),
+        for size, expected in ((TARGET_BYTES_MAX, (200, True)),
+                               (TARGET_BYTES_MAX + 1, (414, False)),
                                (HEAD_BYTES_MAX - 50, (414, False))):
             target = b"/health?".ljust(size, b"x")
             self.assertEqual(self.ask(head(b"GET " + target + b" HTTP/1.1")), expected, size)
@@ -107,7 +108,8 @@ class Json(AbuseTest):
                 data = one * (levels - 2) + b"0" + other * (levels - 2)
                 begin = time.monotonic()
                 self.assertEqual(self.push_text(self.with_data(data)), status, levels)
-                self.assertEqual(self.push_text(one * levels + b"0" + other * levels), whole, levels)
+                text = one * levels + b"0" + other * levels
+                self.assertEqual(self.push_text(text), whole, levels)
                 self.assertEqual(self.push_text(one * levels), 400, levels)
                 self.assertLess(time.monotonic() - begin, 5)
         self.assertEqual(self.client.ids(self.team), ["j"])

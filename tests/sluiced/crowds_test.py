@@ -1,14 +1,12 @@
-"""Many connections that do little, or nothing: they are held cheaply, or shut, and others are served.
-"""
+"""Many connections that do little or nothing: they cost little, or are shut; others are served."""
 import errno
 import resource
 import selectors
-import threading
 import time
 import unittest
 from urllib.parse import quote
 
-from harness import LONG, PATIENCE, OwnServiceTest, Service, in_threads, main, wait_until
+from harness import LONG, PATIENCE, Service, in_threads, main, wait_until
 from prometheus import Metrics
 from raw import Raw, chunked, head, push, request
 from watch import SANITIZED, WatchedTest, descriptors, memory_kib, percentile, timed
@@ -100,6 +98,7 @@ class Slow(CrowdTest):
         for raw in self.crowd(50, HEALTH):
             self.assertIsNone(raw.answer())
         self.assertTrue(55 < time.monotonic() - begin < 65)
+        self.client.close()  # The same has happened to it.
         self.assertEqual(self.metric("sluiced_connections_too_slow_total"), 0)
 
 
@@ -128,33 +127,36 @@ class Idle(CrowdTest):
             self.assertLessEqual(each, IDLE_KIB_MAX)
 
     def test_an_idle_connection_keeps_nothing_of_its_largest_request(self):
-        number = 100
+        number, body = 50, b'{"jobId":"j"}'.ljust(1_000_000)
+        texts = request("POST", "/queue/release", body), chunked("/queue/release", body)
+        for raw in self.crowd(10, texts[0]):
+            raw.close()
+        wait_until(lambda: self.metric("sluiced_connections") == 1, "all to be gone")
         before = memory_kib(self.service)
-        body = b'{"jobId":"j"}'.ljust(1_000_000)
-        self.crowd(number // 2, request("POST", "/queue/release", body))
-        raws = [Raw(self) for _ in range(number // 2)]
-        for raw in raws:
-            raw.send(chunked("/queue/release", body))
-            self.assertEqual(raw.answer().status, 200)
-        each = (memory_kib(self.service) - before) / number
-        print(f"figure sluiced.idle_connection_kib_after_large_request {each:.1f}")
-        if not SANITIZED:
-            self.assertLessEqual(each, IDLE_KIB_MAX)
+        for text in texts:
+            raws = self.crowd(number, text)
+            grown = memory_kib(self.service) - before
+            print(f"figure sluiced.large_requests_kept_kib {grown}")
+            if not SANITIZED:
+                # A large request or two may be left in memory that is used again.
+                self.assertLess(grown, number * IDLE_KIB_MAX + 8 * 1024)
+            for raw in raws:
+                raw.close()
 
     def test_connections_that_come_and_go_leave_nothing_behind(self):
-        before = memory_kib(self.service)
+        before, accepted = memory_kib(self.service), self.metric("sluiced_connections_total")
         for _ in range(5):
             for raw in [Raw(self) for _ in range(200)]:
                 raw.send(HEALTH)
                 raw.close()
         wait_until(lambda: self.metric("sluiced_connections") == 1, "all to be gone")
-        self.assertEqual(self.metric("sluiced_connections_total"), 1001)
+        self.assertEqual(self.metric("sluiced_connections_total") - accepted, 1000)
         if not SANITIZED:
             self.assertLess(memory_kib(self.service) - before, 200 * IDLE_KIB_MAX)
 
 
 class Limited(CrowdTest):
-    options = ("--max-connections", "20")
+    options = (*CrowdTest.options, "--max-connections", "20")
 
     def test_connections_beyond_the_limit_are_closed_until_others_end(self):
         raws = self.crowd(19, HEALTH)  # And the client that asks how many there are.
@@ -234,12 +236,10 @@ class SlowReaders(CrowdTest):
             names = raw.answer().body.decode().split(self.NAME)
             self.assertEqual(sorted(int(name.partition('"')[0]) for name in names[1:]),
                              list(range(self.JOBS)))
-
-    def test_readers_that_leave_in_the_middle_leave_nothing_behind(self):
-        for raw in self.slow_readers(10):
+        # Those that leave in the middle leave nothing behind.
+        for raw in raws:
             raw.close()
         wait_until(lambda: self.metric("sluiced_connections") == 1, "all to be gone")
-        self.check_health()
 
     @unittest.skipUnless(LONG, "takes half a minute: SLUICE_LONG=1")
     def test_readers_that_never_read_are_closed(self):

@@ -1,10 +1,11 @@
 """Where one request ends and the next begins is never in doubt, or nothing is executed."""
-from harness import SluicedTest, main
+from harness import main
 from raw import Raw, chunked, head, push, request
 from smuggling import BODY, CLEAR, CORPUS, GET, LENGTH, post
+from watch import WatchedTest
 
 
-class Smuggling(SluicedTest):
+class Smuggling(WatchedTest):
     def exchange(self, text, piece=None):
         """The answers to `text`, after which nothing more is sent."""
         raw = Raw(self)
@@ -78,7 +79,7 @@ class Smuggling(SluicedTest):
         self.assertEqual(self.client.ids(self.team), [])
 
 
-class Pipelining(SluicedTest):
+class Pipelining(WatchedTest):
     def test_requests_are_executed_and_answered_in_their_order(self):
         """A count after each push says how many pushes came before it."""
         number, count = 150, f"/queue/count/team/{self.team.replace(' ', '%20')}"

@@ -144,8 +144,8 @@ class V1Test(SluicedTest):
             cls.addClassCleanup(cls.check_store)
 
     @classmethod
-    def check_store(cls):
-        client = Api(cls.service)
+    def check_store(cls, service=None):
+        client = Api(service or cls.service)
         report = client.ok("GET", "/v1/verify")
         client.close()
         if not report["clean"]:

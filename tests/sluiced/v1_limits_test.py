@@ -1,8 +1,8 @@
 """The limits of the native API: what the document says of each member is what the service does, at
-the edge and one past it."""
+the edge and one past it; names, bodies, numbers of things, and a store that is full."""
 import json
 
-from harness import main
+from harness import OwnServiceTest, main, wait_until
 from openapi import DOCUMENT
 from v1 import V1Test, held, path_of
 
@@ -14,6 +14,8 @@ KINDS = {"null": None, "boolean": True, "integer": 1, "number": 1.5, "string": "
 NOT_THE_MOST = {"due_at"}
 # Texts that mean something.
 MEANINGS = {"label": "high", "payload_base64": "AA=="}
+# Names of what does not exist.
+NOT_THERE = {"batch": "not_found", "queue": "lease_lost"}
 
 
 def number_edges(name, schema, whole):
@@ -68,30 +70,18 @@ class Members(V1Test):
                 body, tried = base(), tried + 1
                 (body.setdefault(inner, {}) if inner else body)[name] = value
                 with self.subTest(operation=str(operation), member=name, value=str(value)[:60]):
-                    self.call(operation.method, path(), body, fine)
+                    if not fine:
+                        self.refused("invalid_argument", operation.method, path(), body)
+                    elif name in NOT_THERE and value:
+                        self.refused(NOT_THERE[name], operation.method, path(), body)
+                    else:
+                        self.client.ok(operation.method, path(), body)
         self.assertGreater(tried, 0)
 
-    def call(self, method, path, body, fine):
-        if not fine:
-            self.refused("invalid_argument", method, path, body)
-        elif body.get("queue", self.queue) != self.queue:
-            self.refused("lease_lost", method, path, body)
-        else:
-            self.client.ok(method, path, body)
-
     def test_members_of_a_new_job(self):
-        operation = DOCUMENT.find("POST", "/v1/queues/q/jobs")
-        path = f"{path_of(self.queue)}/jobs"
         for inner in (None, "retry"):
-            self.check(operation, self.fresh_queue, dict, inner)
-        self.refused("not_found", "POST", path, {"batch": "x"})
-
-    def fresh_queue(self):
-        """The same ids are tried again and again: the queue is emptied before."""
-        for id in self.client.job_ids(self.queue) if self.client.call(
-                "GET", path_of(self.queue)).status == 200 else ():
-            self.client.change("cancel", self.queue, id)
-        return f"{path_of(self.queue)}/jobs"
+            self.check(DOCUMENT.find("POST", "/v1/queues/q/jobs"),
+                       lambda: path_of(self.queue) + "/jobs", dict, inner)
 
     def test_members_of_an_edit(self):
         self.client.enqueue(self.queue, "j")
@@ -180,7 +170,7 @@ class Sizes(V1Test):
 
     def test_items_of_one_call(self):
         for verb in ("extend", "release", "fail", "ack"):
-            lease = self.leased(lease_ms=None)
+            lease = self.leased()
             items = [held(lease)] * 1000
             results = self.client.settle_many(verb, items)
             self.assertEqual(len(results), 1000)
@@ -270,7 +260,7 @@ class Names(V1Test):
     def test_odd_names_in_every_place(self):
         for name in self.ODD:
             with self.subTest(name):
-                client, queue = self.client, f"{name}"
+                client, queue = self.client, name
                 client.configure(queue, done_retention_ms=60_000)
                 self.assertEqual(client.enqueue(queue, name, group=name, hold=True), name)
                 client.limit_group(queue, name, 1)
@@ -317,6 +307,45 @@ class Names(V1Test):
                         path = "/".join(parts[:index] + [name] + parts[index + 1:])
                         answer = self.client.call(operation.method, path, {})
                         self.assertEqual((answer.status, type(answer.body)), (400, str), path)
+
+
+class FullStore(OwnServiceTest, V1Test):
+    options = ("--store-size", "1M")
+
+    def fill_up(self):
+        """Until nothing more goes in."""
+        for size in (3000, 1):
+            while True:
+                answer = self.client.call("POST", path_of(self.queue) + "/jobs",
+                                          {"payload": "x" * size})
+                if answer.status != 201:
+                    self.assertEqual(answer.body["error"]["code"], "storage_full")
+                    break
+
+    def test_what_is_there_can_be_worked_off(self):
+        self.fill_up()
+        path, large = path_of(self.queue) + "/jobs", {"payload": "x" * 400_000}
+        self.refused("storage_full", "POST", path, large)
+        id = self.client.job_ids(self.queue, limit=1000)[0]
+        self.refused("storage_full", "PATCH", path_of(self.queue, id), large)
+        results = self.client.enqueue_many(self.queue, [large, large])
+        self.assertEqual([one["error"]["code"] for one in results], ["storage_full"] * 2)
+        lease = self.client.claim_one(self.queue)
+        self.refused_settle("lease_lost", "ack", {**lease, "token": "0" * 48})
+        self.client.extend(lease, progress="x")
+        self.client.release(lease)
+        self.client.fail(self.client.claim_one(self.queue))
+        while leases := self.client.claim(self.queue, max=10):
+            self.client.settle_many("ack", [held(lease) for lease in leases])
+        wait_until(lambda: self.client.call("POST", path, {}).status == 201, "room to come back")
+        self.check_store(self.service)
+
+    def test_children_need_room_like_any_new_job(self):
+        self.fill_up()
+        lease = self.client.claim_one(self.queue)
+        self.refused_settle("storage_full", "ack", lease, children=[{"payload": "x" * 3000}] * 20)
+        self.client.ack(lease)
+        self.check_store(self.service)
 
 
 if __name__ == "__main__":

@@ -4,12 +4,13 @@ import os
 import resource
 import time
 
-from harness import SLUICED, SluicedTest, wait_until
+from harness import SLUICED, Client, SluicedTest, wait_until
 
 # Both ends of every connection are counted here, as the service inherits the limit.
 _soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (min(_hard, max(_soft, 8192)), _hard))
 
+THREADS = 2
 with open(SLUICED, "rb") as _file:
     # Memory is then mostly the sanitizer's.
     SANITIZED = b"__asan_init" in _file.read()
@@ -41,12 +42,25 @@ def timed(verb):
 class WatchedTest(SluicedTest):
     """Tests after each of which the service has as many descriptors as before."""
 
+    options = ("--threads", str(THREADS))
+
     def setUp(self):
-        before = descriptors(self.service)
+        before = self.descriptors_at_rest()
         # Cleanups run backwards: all connections of the test are closed by then.
         self.addCleanup(lambda: wait_until(lambda: descriptors(self.service) == before,
                                            f"{before} descriptors, as there were before"))
         super().setUp()
+
+    def descriptors_at_rest(self):
+        """Each thread of the service opens its own when it serves its first connection."""
+        clients = [Client(self.service) for _ in range(2 * THREADS)]
+        for client in clients:
+            client.get("/health")
+        number = descriptors(self.service) - len(clients)
+        for client in clients:
+            client.close()
+        wait_until(lambda: descriptors(self.service) == number, "the connections to be gone")
+        return number
 
     def check_health(self):
         self.assertEqual(self.client.get("/health")["status"], "ok")
