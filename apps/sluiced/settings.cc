@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <sstream>
 
 #include "cli/duration.h"
 #include "cli/size.h"
@@ -85,10 +87,16 @@ Failure wrong(std::string_view where, std::string_view name, std::string_view va
 
 Result<Values> read_file(const std::string& path) {
   Values values;
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  // A folder can be opened, but not be read; an empty file gives nothing, and that is fine.
+  if (!file.is_open() || file.bad() || (text.fail() && std::filesystem::is_directory(path)))
+    return error(Code::invalid_argument, path + ": it cannot be read; name a file with --config");
   YAML::Node root;
   try {
-    root = YAML::LoadFile(path);
-  } catch (const std::exception& problem) {  // Of the parser, or of a stream on a folder.
+    root = YAML::Load(text.str());
+  } catch (const YAML::Exception& problem) {
     return error(Code::invalid_argument, path + ": " + problem.what());
   }
   if (root.IsNull()) return values;
