@@ -2,6 +2,7 @@
 // push, pop, complete, release, and the counts and lists of jobs.
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <tuple>
 
 #include "server/answer.h"
@@ -100,10 +101,9 @@ struct Listed {
   std::int32_t priority = 0;
   kv::Mark number = {};
   std::string id = {};
-  friend auto operator<=>(const Listed& a, const Listed& b) {
-    return std::tie(a.priority, a.number) <=> std::tie(b.priority, b.number);
+  friend bool operator<(const Listed& a, const Listed& b) {
+    return std::tie(a.priority, a.number) < std::tie(b.priority, b.number);
   }
-  friend bool operator==(const Listed& a, const Listed& b) = default;
 };
 
 Status list_lane(queue::Queues& queues, const std::string& team, queue::Lane lane,
@@ -266,7 +266,7 @@ void Compat::list_jobs(Call call) {
     std::vector<Listed> jobs;
     SLUICE_TRY(list_lane(queues_, team, queue::Lane::ready, most, jobs));
     SLUICE_TRY(list_lane(queues_, team, queue::Lane::leased, most == 0 ? 0 : kJobsMax, jobs));
-    std::ranges::sort(jobs);
+    std::ranges::sort(jobs, std::less<>());
     jobs.resize(std::min(jobs.size(), most));
     std::vector<std::string> ids;
     for (Listed& job : jobs) ids.push_back(std::move(job.id));
