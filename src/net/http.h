@@ -23,7 +23,7 @@ struct HttpRequest {
 
 struct HttpResponse {
   unsigned status = 200;
-  std::string content_type = "application/json";  ///< Empty: none, as for an empty body.
+  std::string_view content_type = "application/json";  ///< A literal; empty: none.
   std::string body = {};
   /// Further fields. Neither name nor value may hold CR, LF or NUL (checked).
   std::vector<std::pair<std::string, std::string>> headers = {};
