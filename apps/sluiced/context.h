@@ -33,5 +33,9 @@ class Context {
 Result<int> serve(Context& context, const Arguments& arguments);
 Result<int> verify(Context& context, const Arguments& arguments);
 Result<int> backup(Context& context, const Arguments& arguments);
+std::vector<Command> token_commands();
+
+/// Of commands that work on the store.
+std::vector<Option> store_options();
 
 }  // namespace sluice::cli

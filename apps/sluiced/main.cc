@@ -40,15 +40,15 @@ std::vector<Option> options_of(std::initializer_list<std::string_view> names) {
   return options;
 }
 
-const std::vector<Command>& commands() {
-  static const std::vector<Command> all = {
+std::vector<Command> own_commands() {
+  return {
       {.name = "",
        .alias = "",
        .arguments = "",
        .summary = "serves the job queue over HTTP",
        .details =
            "Without a command it serves until SIGTERM or Ctrl-C, which let requests in flight "
-           "finish.\nSIGHUP has certificates read again. A setting is an option, else "
+           "finish.\nSIGHUP has certificates and tokens read again. A setting is an option, else "
            "$SLUICED_NAME, else in the\nfile, else the default.\n\n"
            "  sluiced                                       on 127.0.0.1:3100, in ./data\n"
            "  sluiced --listen 127.0.0.1:0 --data /srv/q    prints the port that it takes\n"
@@ -61,17 +61,26 @@ const std::vector<Command>& commands() {
        .arguments = "",
        .summary = "proves that the store is sound, also while it is used",
        .details = "Exit code 5 and a line for each breach if it is not.",
-       .options = options_of({"data", "store-size", "log-level"}),
+       .options = store_options(),
        .run = verify},
       {.name = "backup",
        .alias = "",
        .arguments = "DIR",
        .summary = "copies the store to a new folder, also while it is used",
        .details = "The copy opens like the store it was made of: sluiced --data DIR.",
-       .options = options_of({"data", "store-size", "log-level"}),
+       .options = store_options(),
        .takes = Takes::folder,
        .run = backup},
   };
+}
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> all = [] {
+    std::vector<Command> some = own_commands();
+    const std::vector<Command> more = token_commands();
+    some.insert(some.end(), more.begin(), more.end());
+    return some;
+  }();
   return all;
 }
 
@@ -110,24 +119,31 @@ Result<int> run(const Command& command, const std::vector<std::string>& words) {
 int start(std::vector<std::string> words) {
   const Command* command = &commands().front();
   if (!words.empty() && !words.front().starts_with('-')) {
+    // "token add" has two words.
+    const std::string two = words.size() > 1 ? words[0] + " " + words[1] : words[0];
     std::vector<std::string_view> names;
     for (const Command& one : commands()) {
-      if (one.name == words.front()) command = &one;
+      if (one.name == words[0] || one.name == two) command = &one;
       if (!one.name.empty()) names.push_back(one.name);
     }
     if (command->name.empty()) {
-      const std::string meant = did_you_mean(words.front(), names);
-      return report({Code::invalid_argument, "there is no command " + in_quotes(words.front()) +
-                                                 ": " +
+      std::string meant = did_you_mean(words[0], names);
+      if (meant.empty()) meant = did_you_mean(two, names);
+      return report({Code::invalid_argument, "there is no command " + in_quotes(words[0]) + ": " +
                                                  (meant.empty() ? "see sluiced --help" : meant)});
     }
-    words.erase(words.begin());
+    const bool both = command->name.find(' ') != std::string_view::npos;
+    words.erase(words.begin(), words.begin() + (both ? 2 : 1));
   }
   const auto code = run(*command, words);
   return code ? *code : report(code.error());
 }
 
 }  // namespace
+
+std::vector<Option> store_options() {
+  return options_of({"data", "store-size", "log-level"});
+}
 
 std::span<const Option> global_options() {
   return kGlobal;

@@ -8,6 +8,7 @@
 
 #include "net/http_server.h"
 #include "server/service.h"
+#include "server/tokens.h"
 #include "sluiced/context.h"
 
 namespace sluice::cli {
@@ -23,14 +24,26 @@ sigset_t block_signals() {
   return set;
 }
 
-/// SIGHUP has the certificates read again; any other signal ends it.
-void wait_for_end(const sigset_t& set, net::HttpServer& server, const LogSink& log) {
+/// SIGHUP has certificates and tokens read again; any other signal ends it.
+void wait_for_end(const sigset_t& set, net::HttpServer& server, server::Service& service,
+                  const LogSink& log) {
+  const auto tell = [&](const std::string& what, const Status& read) {
+    log(read.ok() ? LogLevel::info : LogLevel::error,
+        what + (read.ok() ? " were read again" : " stay as they were: " + read.message()));
+  };
   for (int number = 0; sigwait(&set, &number) == 0 && number == SIGHUP;) {
-    const Status loaded = server.reload_tls();
-    log(loaded.ok() ? LogLevel::info : LogLevel::error,
-        loaded.ok() ? "certificates were read again"
-                    : "certificates stay as they were: " + loaded.message());
+    tell("certificates", server.reload_tls());
+    tell("tokens", service.refresh_tokens());
   }
+}
+
+/// A store that is not there is not made for this.
+Result<bool> has_tokens(const Context& context) {
+  const auto store = context.open_existing_store();
+  if (!store && store.error().code() == Code::not_found) return false;
+  SLUICE_TRY(store);
+  SLUICE_LET(version, server::read_tokens_version(**store));
+  return !version.empty();
 }
 
 net::HttpServerOptions server_options(const Context& context) {
@@ -49,13 +62,14 @@ net::HttpServerOptions server_options(const Context& context) {
 Result<int> serve(Context& context, const Arguments& /*arguments*/) {
   const sigset_t set = block_signals();
   const Settings& settings = context.settings();
-  SLUICE_TRY(check_exposure(settings));
+  SLUICE_TRY(check_exposure(settings, [&] { return has_tokens(context); }));
   // Large bodies go back to the system when they are done with, whatever came before them.
   mallopt(M_MMAP_THRESHOLD, 256 * 1024);
   SLUICE_LET(store, context.open_store());
   SLUICE_LET(queues, queue::Queues::open(*store));
   server::Service service(*queues,
                           {.compat = {.lease = settings.compat_lease}, .log = context.log()});
+  SLUICE_TRY(service.refresh_tokens());
   SLUICE_LET(server, net::HttpServer::open(server_options(context), [&](net::Exchange exchange) {
                service.handle(std::move(exchange));
              }));
@@ -67,7 +81,7 @@ Result<int> serve(Context& context, const Arguments& /*arguments*/) {
               server->address().c_str());
   std::fflush(stdout);
   context.log()(LogLevel::info, "serving " + settings.data + " on " + server->address());
-  wait_for_end(set, *server, context.log());
+  wait_for_end(set, *server, service, context.log());
   service.stop_waiting();
   const bool all = server->drain(settings.drain_time);
   context.log()(LogLevel::info,

@@ -60,13 +60,14 @@ Status check_level(std::string_view value) {
   return error(Code::invalid_argument, "debug, info, warning or error is allowed");
 }
 
-constexpr std::array<Setting, 12> kSettings{{
+constexpr std::array<Setting, 13> kSettings{{
     {"listen", "ADDR", "127.0.0.1:3100", "127.0.0.1:PORT, [::1]:PORT or unix:PATH; port 0: any",
      check_address},
     {"data", "DIR", "./data", "where the jobs are", check_text},
     {"tls-cert", "FILE", "", "serve TLS with this certificate, PEM with its chain", check_any},
     {"tls-key", "FILE", "", "the key of that certificate", check_any},
-    {"allow-plain", "", "false", "serve other machines without TLS and tokens", check_switch},
+    {"allow-plain", "", "false", "serve other machines without TLS", check_switch},
+    {"allow-anonymous", "", "false", "serve other machines without tokens", check_switch},
     {"compat-lease", "TIME", "60s", "how long a pop holds its job", check_duration},
     {"drain-time", "TIME", "25s", "how long requests may take after SIGTERM", check_duration},
     {"store-size", "SIZE", "64G", "the most that the store can hold; it can only grow",
@@ -178,6 +179,7 @@ Result<Settings> read_settings(const Arguments& arguments, const Lookup& environ
   settings.tls_certificate = values["tls-cert"];
   settings.tls_key = values["tls-key"];
   settings.allow_plain = values["allow-plain"] == "true";
+  settings.allow_anonymous = values["allow-anonymous"] == "true";
   settings.compat_lease = parse_duration(values["compat-lease"]).value();
   settings.drain_time = parse_duration(values["drain-time"]).value();
   settings.store_bytes = parse_size(values["store-size"]).value();
@@ -192,12 +194,21 @@ Result<Settings> read_settings(const Arguments& arguments, const Lookup& environ
   return settings;
 }
 
-Status check_exposure(const Settings& settings) {
+Status check_exposure(const Settings& settings, const std::function<Result<bool>()>& has_tokens) {
   SLUICE_LET(loopback, net::is_loopback(settings.listen));
-  if (loopback || settings.allow_plain) return {};
+  if (loopback) return {};
+  const std::string refusing = "refusing to serve other machines on " + settings.listen;
+  if (settings.tls_certificate.empty() && !settings.allow_plain)
+    return error(Code::invalid_argument,
+                 refusing +
+                     " without TLS: give --tls-cert and --tls-key, listen on 127.0.0.1 behind a "
+                     "proxy, or say --allow-plain if nobody can listen in");
+  if (settings.allow_anonymous) return {};
+  SLUICE_LET(tokens, has_tokens());
+  if (tokens) return {};
   return error(Code::invalid_argument,
-               "refusing to serve other machines on " + settings.listen +
-                   " without tokens: listen on 127.0.0.1 behind a proxy, or say --allow-plain if "
+               refusing +
+                   " without tokens: make one with sluiced token add, or say --allow-anonymous if "
                    "everybody who reaches it may do everything");
 }
 

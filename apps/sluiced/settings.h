@@ -32,6 +32,7 @@ struct Settings {
   std::string tls_certificate = {};
   std::string tls_key = {};
   bool allow_plain = false;
+  bool allow_anonymous = false;
   Duration compat_lease = {};
   Duration drain_time = {};
   std::uint64_t store_bytes = 0;
@@ -47,7 +48,7 @@ using Lookup = std::function<std::optional<std::string>(const std::string& name)
 /// the file too. `environment` also knows PORT, which gives the port of the default address.
 Result<Settings> read_settings(const Arguments& arguments, const Lookup& environment);
 
-/// Whether it may listen there: for other machines only if that was said.
-Status check_exposure(const Settings& settings);
+/// Whether it may listen there: for other machines only with TLS and tokens, unless that was said.
+Status check_exposure(const Settings& settings, const std::function<Result<bool>()>& has_tokens);
 
 }  // namespace sluice::cli

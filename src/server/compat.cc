@@ -46,47 +46,63 @@ std::optional<codec::json::Value> read_json(Call& call) {
   return {};
 }
 
+bool check_team(Call& call, May may, std::string_view team) {
+  const Status allowed = call.check(may, team);
+  if (!allowed.ok()) call.exchange.reply(failure_answer(allowed));
+  return allowed.ok();
+}
+
 void answer_refusal(Call& call, unsigned status, const Status& why) {
   call.exchange.reply(text_answer(status, why.message()));
 }
 
 void Compat::add_to(Routes& routes) {
-  const auto add = [&](std::string_view method, std::string_view path,
+  using On = Need::On;
+  const auto add = [&](std::string_view method, std::string_view path, Need need,
                        void (Compat::*handler)(Call)) {
-    routes.add(method, path, [this, handler](Call call) {
+    routes.add(method, path, need, [this, handler](Call call) {
       if (check_names(call)) (this->*handler)(std::move(call));
     });
   };
-  const auto add_for = [&](std::string_view method, std::string_view path,
+  const auto add_for = [&](std::string_view method, std::string_view path, Need need,
                            void (Compat::*handler)(Call, Owner), Owner owner) {
-    routes.add(method, path, [this, handler, owner](Call call) {
+    routes.add(method, path, need, [this, handler, owner](Call call) {
       if (check_names(call)) (this->*handler)(std::move(call), owner);
     });
   };
-  add("POST", "/queue/push", &Compat::push);
-  add("POST", "/queue/pop/:team", &Compat::pop);
-  add("POST", "/queue/complete", &Compat::complete);
-  add("POST", "/queue/release", &Compat::release);
-  add("GET", "/queue/count/team/:team", &Compat::count_team);
-  add("GET", "/queue/count/crawl/:crawl", &Compat::count_crawl);
-  add("GET", "/queue/jobs/team/:team", &Compat::list_jobs);
-  add_for("POST", "/active/push", &Compat::push_marker, Owner::team);
-  add_for("DELETE", "/active/remove", &Compat::remove_marker, Owner::team);
-  add_for("GET", "/active/count/:team", &Compat::count_markers, Owner::team);
-  add_for("GET", "/active/jobs/:team", &Compat::list_markers, Owner::team);
-  add_for("POST", "/active/crawl/push", &Compat::push_marker, Owner::crawl);
-  add_for("DELETE", "/active/crawl/remove", &Compat::remove_marker, Owner::crawl);
-  add_for("GET", "/active/crawl/jobs/:crawl", &Compat::list_markers, Owner::crawl);
-  add("POST", "/cleanup/expired-jobs", &Compat::clean_jobs);
-  add("POST", "/cleanup/expired-active-jobs", &Compat::clean_markers);
-  add("POST", "/cleanup/orphaned-claims", &Compat::clean_claims);
-  add("POST", "/cleanup/stale-counters", &Compat::clean_crawls);
-  add_for("POST", "/reconcile/team/queue/:team", &Compat::reconcile_jobs, Owner::team);
-  add_for("POST", "/reconcile/team/active/:team", &Compat::reconcile_markers, Owner::team);
-  add_for("POST", "/reconcile/crawl/queue/:crawl", &Compat::reconcile_jobs, Owner::crawl);
-  add_for("POST", "/reconcile/crawl/active/:crawl", &Compat::reconcile_markers, Owner::crawl);
-  add("GET", "/sample/teams", &Compat::sample_teams);
-  add("GET", "/sample/crawls", &Compat::sample_crawls);
+  // A crawl may have jobs in every team, and a job's id may be in several.
+  const Need read_all{May::read, On::everything};
+  const Need work_all{May::work, On::everything};
+  const Need care_all{May::admin, On::everything};
+  const Need read_team{May::read, On::part};
+  const Need work_team{May::work, On::part};
+  const Need care_team{May::admin, On::part};
+  add("POST", "/queue/push", {May::enqueue, On::body}, &Compat::push);
+  add("POST", "/queue/pop/:team", work_team, &Compat::pop);
+  add("POST", "/queue/complete", {May::work, On::body}, &Compat::complete);
+  add("POST", "/queue/release", work_all, &Compat::release);
+  add("GET", "/queue/count/team/:team", read_team, &Compat::count_team);
+  add("GET", "/queue/count/crawl/:crawl", read_all, &Compat::count_crawl);
+  add("GET", "/queue/jobs/team/:team", read_team, &Compat::list_jobs);
+  add_for("POST", "/active/push", {May::work, On::body}, &Compat::push_marker, Owner::team);
+  add_for("DELETE", "/active/remove", {May::work, On::body}, &Compat::remove_marker, Owner::team);
+  add_for("GET", "/active/count/:team", read_team, &Compat::count_markers, Owner::team);
+  add_for("GET", "/active/jobs/:team", read_team, &Compat::list_markers, Owner::team);
+  add_for("POST", "/active/crawl/push", work_all, &Compat::push_marker, Owner::crawl);
+  add_for("DELETE", "/active/crawl/remove", work_all, &Compat::remove_marker, Owner::crawl);
+  add_for("GET", "/active/crawl/jobs/:crawl", read_all, &Compat::list_markers, Owner::crawl);
+  add("POST", "/cleanup/expired-jobs", care_all, &Compat::clean_jobs);
+  add("POST", "/cleanup/expired-active-jobs", care_all, &Compat::clean_markers);
+  add("POST", "/cleanup/orphaned-claims", care_all, &Compat::clean_claims);
+  add("POST", "/cleanup/stale-counters", care_all, &Compat::clean_crawls);
+  add_for("POST", "/reconcile/team/queue/:team", care_team, &Compat::reconcile_jobs, Owner::team);
+  add_for("POST", "/reconcile/team/active/:team", care_team, &Compat::reconcile_markers,
+          Owner::team);
+  add_for("POST", "/reconcile/crawl/queue/:crawl", care_all, &Compat::reconcile_jobs, Owner::crawl);
+  add_for("POST", "/reconcile/crawl/active/:crawl", care_all, &Compat::reconcile_markers,
+          Owner::crawl);
+  add("GET", "/sample/teams", read_all, &Compat::sample_teams);
+  add("GET", "/sample/crawls", read_all, &Compat::sample_crawls);
 }
 
 bool Compat::knows(const std::string& team) {

@@ -29,8 +29,10 @@ struct CompatOptions {
 /// The handlers. Lives as long as requests may come; every member may be called from any thread.
 class Compat {
  public:
-  Compat(queue::Queues& queues, Errands& errands, CompatOptions options)
-      : queues_(queues), work_(queues, errands, failure_answer), options_(std::move(options)) {}
+  Compat(const Access& access, Errands& errands, CompatOptions options)
+      : queues_(access.queues()),
+        work_(access, errands, failure_answer),
+        options_(std::move(options)) {}
 
   void add_to(Routes& routes);
 
@@ -87,6 +89,8 @@ std::optional<codec::json::Value> read_json(Call& call);
 template <class Parse>
 auto read_fields(Call& call, Parse parse)
     -> std::optional<typename std::invoke_result_t<Parse, const Fields&>::value_type>;
+/// For a team that the body names. Answers by itself if the token is not good for it.
+bool check_team(Call& call, May may, std::string_view team);
 void answer_refusal(Call& call, unsigned status, const Status& why);
 
 // ------------------------------------------------------------------------------ implementation

@@ -21,6 +21,11 @@ Result<Marker> parse_marker(const Fields& fields, Owner owner) {
   return Marker{.owner = std::move(name), .id = std::move(id)};
 }
 
+/// Those of crawls are only for whoever may use all teams.
+bool may_mark(Call& call, Owner owner, const Marker& marker) {
+  return owner == Owner::crawl || check_team(call, May::work, marker.owner);
+}
+
 /// Takes the marker away, if it is there.
 Result<bool> take(kv::Transaction& txn, Owner owner, const Marker& marker) {
   const std::string key = marker_key(owner, marker.owner, marker.id);
@@ -49,7 +54,7 @@ void Compat::push_marker(Call call, Owner owner) {
     timeout = ms;
     return parse_marker(fields, owner);
   });
-  if (!marker) return;
+  if (!marker || !may_mark(call, owner, *marker)) return;
   const std::int64_t now = now_ms();
   const std::int64_t until = now + std::clamp<std::int64_t>(timeout, -now, INT64_MAX / 4);
   work_.write(std::move(call), timeout > 0 ? kv::WriteClass::grow : kv::WriteClass::drain,
@@ -65,7 +70,7 @@ void Compat::push_marker(Call call, Owner owner) {
 void Compat::remove_marker(Call call, Owner owner) {
   auto marker =
       read_fields(call, [&](const Fields& fields) { return parse_marker(fields, owner); });
-  if (!marker) return;
+  if (!marker || !may_mark(call, owner, *marker)) return;
   work_.write(std::move(call), kv::WriteClass::drain,
               [owner, marker = *marker](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
                 SLUICE_TRY(take(txn, owner, marker));

@@ -125,7 +125,7 @@ Status list_lane(queue::Queues& queues, const std::string& team, queue::Lane lan
 
 void Compat::push(Call call) {
   auto request = read_fields(call, parse_push);
-  if (!request) return;
+  if (!request || !check_team(call, May::enqueue, request->team)) return;
   // Overdue before it came: it would never be handed out.
   if (request->timeout_ms < 0 && !request->crawl) return call.exchange.reply(success_answer(true));
   request->job.created_ms = now_ms();
@@ -141,11 +141,13 @@ void Compat::push(Call call) {
     answer = success_answer(true);
     return {};
   };
-  if (knows(job->queue)) return work_.write(std::move(call), kv::WriteClass::grow, body);
-  work_.run(std::move(call), [this, job, body](Call held) {
-    const Status prepared = prepare(job->queue);
-    if (!prepared.ok()) return held.exchange.reply(failure_answer(prepared));
-    work_.write(std::move(held), kv::WriteClass::grow, body);
+  work_.with_room(std::move(call), 1, [this, job, body](Call admitted) {
+    if (knows(job->queue)) return work_.write(std::move(admitted), kv::WriteClass::grow, body);
+    work_.run(std::move(admitted), [this, job, body](Call held) {
+      const Status prepared = prepare(job->queue);
+      if (!prepared.ok()) return held.exchange.reply(failure_answer(prepared));
+      work_.write(std::move(held), kv::WriteClass::grow, body);
+    });
   });
 }
 
@@ -186,6 +188,7 @@ void Compat::complete(Call call) {
   if (!text) return;
   auto key = decode_queue_key(*text);
   if (!key) return answer_refusal(call, 400, key.error());
+  if (!check_team(call, May::work, key->team)) return;
   work_.write(std::move(call), kv::WriteClass::drain,
               [this, key = *key](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
                 queue::Scope scope(queues_, txn);

@@ -116,12 +116,16 @@ void collect_store(Collection& into, const kv::Stats& stats) {
 
 }  // namespace
 
-Result<std::string> metrics_text(queue::Queues& queues, const Routes& routes,
-                                 const std::function<net::HttpServerStats()>& server) {
+Result<std::string> metrics_text(queue::Queues& queues, const Measured& measured) {
   Collection all;
-  collect_routes(all, routes);
-  if (server) collect_server(all, server());
+  collect_routes(all, measured.routes);
+  if (measured.server) collect_server(all, measured.server());
   collect_store(all, queues.store().stats());
+  all.counter("sluiced_leases_lapsed_total", "Leases that ran out.", {}, measured.lapsed);
+  constexpr const char* kLimited = "sluiced_limited_total";
+  constexpr const char* kLimitedHelp = "Requests that met a limit of their token.";
+  all.counter(kLimited, kLimitedHelp, {{"limit", "rate"}}, measured.limited.by_rate);
+  all.counter(kLimited, kLimitedHelp, {{"limit", "backlog"}}, measured.limited.by_backlog);
   SLUICE_TRY(collect_queues(all, queues));
   return all.text();
 }

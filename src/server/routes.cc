@@ -75,11 +75,26 @@ class ObservedChannel final : public net::Exchange::Channel {
   const MonoTime began_;
 };
 
+Status not_allowed(May may) {
+  return {Code::permission_denied, "the token is not good for this: it takes one that may " +
+                                       may_text(static_cast<MaySet>(may))};
+}
+
 }  // namespace
 
-void Routes::add(std::string_view method, std::string_view path, CallHandler handler) {
-  Route route{
-      .segments = {}, .handler = std::move(handler), .stats = std::make_unique<RouteStats>()};
+Status Call::check(May may, std::string_view queue) const {
+  if (!grant) return {};
+  if (!grant->may(may)) return not_allowed(may);
+  if (grant->covers(queue)) return {};
+  return error(Code::not_found, "there is no queue '" + std::string(queue) + "' for this token");
+}
+
+void Routes::add(std::string_view method, std::string_view path, std::optional<Need> need,
+                 CallHandler handler) {
+  Route route{.segments = {},
+              .need = need,
+              .handler = std::move(handler),
+              .stats = std::make_unique<RouteStats>()};
   route.stats->method = method;
   route.stats->path = path;
   for (const std::string_view part : split(path.substr(1), '/'))
@@ -107,7 +122,39 @@ Routes::Match Routes::find(std::string_view method,
 }
 
 net::Exchange Routes::observed(net::Exchange exchange, RouteStats& stats) const {
-  return net::Exchange(std::make_shared<ObservedChannel>(exchange.release(), stats, clock_));
+  return net::Exchange(
+      std::make_shared<ObservedChannel>(exchange.release(), stats, access_.clock()));
+}
+
+/// Answers by itself if not.
+bool Routes::admit(Call& call, const Need& need) const {
+  if (!access_.required()) return true;
+  const net::HttpRequest& request = call.request();
+  const std::string_view target = request.head.target;
+  const std::string_view* const authorization = request.head.find("authorization");
+  if (authorization != nullptr) call.grant = access_.find(*authorization);
+  if (!call.grant) {
+    net::HttpResponse answer = failure_answer(
+        target, {Code::permission_denied, "a token is needed: Authorization: Bearer TOKEN"});
+    answer.status = 401;
+    answer.headers.emplace_back("WWW-Authenticate", "Bearer");
+    call.exchange.reply(std::move(answer));
+    return false;
+  }
+  if (const auto wait = call.grant->take_request(access_.clock().mono())) {
+    ++access_.limited().by_rate;
+    call.exchange.reply(
+        limited_answer(target, *wait, "the token's requests for this second are used up"));
+    return false;
+  }
+  Status allowed;
+  if (!call.grant->may(need.may)) allowed = not_allowed(need.may);
+  if (allowed.ok() && need.on == Need::On::part) allowed = call.check(need.may, call.parts[0]);
+  if (allowed.ok() && need.on == Need::On::everything && !call.grant->covers_all())
+    allowed = {Code::permission_denied,
+               "this is for tokens that are good for all queues, and this one is bound to some"};
+  if (!allowed.ok()) call.exchange.reply(failure_answer(target, allowed));
+  return allowed.ok();
 }
 
 void Routes::handle(net::Exchange exchange) const {
@@ -119,8 +166,10 @@ void Routes::handle(net::Exchange exchange) const {
   Call call{.exchange = observed(std::move(exchange), stats)};
   if (match.route == nullptr) {
     const bool nowhere = match.allowed.empty();
-    net::HttpResponse answer = nowhere ? text_answer(404, "There is no such path.")
-                                       : text_answer(405, "This path has no such method.");
+    net::HttpResponse answer =
+        nowhere ? failure_answer(target, {Code::not_found, "there is no such path"})
+                : failure_answer(target, {Code::invalid_argument, "this path has no such method"});
+    if (!nowhere) answer.status = 405;
     if (!nowhere) answer.headers.emplace_back("Allow", match.allowed);
     return call.exchange.reply(std::move(answer));
   }
@@ -131,8 +180,13 @@ void Routes::handle(net::Exchange exchange) const {
     readable = part.has_value();
     if (part) call.parts.push_back(std::move(*part));
   }
-  if (!readable)
-    return call.exchange.reply(text_answer(400, "The address is not percent-encoded UTF-8."));
+  if (!readable) {
+    net::HttpResponse answer = failure_answer(
+        target, {Code::invalid_argument, "the address is not percent-encoded UTF-8"});
+    answer.status = 400;
+    return call.exchange.reply(std::move(answer));
+  }
+  if (match.route->need && !admit(call, *match.route->need)) return;
   match.route->handler(std::move(call));
 }
 

@@ -22,14 +22,16 @@ constexpr Duration kWellTime = std::chrono::seconds(10);
 Service::Service(queue::Queues& queues, ServiceOptions options)
     : queues_(queues),
       options_(std::move(options)),
-      work_(queues, errands_, failure_answer),
-      compat_(queues, errands_, options_.compat),
-      v1_(queues, errands_),
-      routes_(*options_.clock),
+      access_(queues, *options_.clock),
+      work_(access_, errands_, failure_answer),
+      compat_(access_, errands_, options_.compat),
+      v1_(access_, errands_),
+      routes_(access_),
       well_at_(options_.clock->mono()),
       errands_(kErrandThreads) {
-  routes_.add("GET", "/health", [this](Call call) { health(std::move(call)); });
-  routes_.add("GET", "/metrics", [this](Call call) { metrics(std::move(call)); });
+  routes_.add("GET", "/health", kOpen, [this](Call call) { health(std::move(call)); });
+  routes_.add("GET", "/metrics", Need{May::admin, Need::On::everything},
+              [this](Call call) { metrics(std::move(call)); });
   compat_.add_to(routes_);
   v1_.add_to(routes_);
 }
@@ -45,7 +47,7 @@ void Service::health(Call call) const {
 
 void Service::metrics(Call call) {
   work_.look_up(std::move(call), [this]() -> Result<net::HttpResponse> {
-    SLUICE_LET(text, metrics_text(queues_, routes_, server_stats_));
+    SLUICE_LET(text, metrics_text(queues_, {routes_, access_.limited(), lapsed_, server_stats_}));
     return net::HttpResponse{.content_type = "text/plain; version=0.0.4", .body = std::move(text)};
   });
 }
@@ -56,6 +58,9 @@ void Service::keep_house(const std::stop_token& stop) {
 
 /// How long there is nothing more to do.
 Duration Service::tidy_up() {
+  // Not later than after a second, whoever was let in or shut out meanwhile.
+  if (const Status read = access_.refresh(); !read.ok() && options_.log)
+    options_.log(LogLevel::warning, "tokens stay as they were: " + read.message());
   const auto swept = queues_.sweep();
   const auto markers = compat_.remove_old_markers();
   if (!swept || !markers) {
@@ -65,6 +70,7 @@ Duration Service::tidy_up() {
     return kRestAfterFailure;
   }
   well_at_ = options_.clock->mono();
+  lapsed_ += swept->lapsed;
   if (swept->moved() > 0 || *markers > 0) return Duration{};
   if (!swept->next) return kRestMax;
   return std::clamp(*swept->next - queues_.store().now(), Duration{}, kRestMax);

@@ -38,6 +38,10 @@ class Service {
     server_stats_ = std::move(stats);
   }
 
+  /// Reads the tokens if they were changed. Before the first request, and whenever they should be
+  /// good at once; keep_house() does it once a second.
+  Status refresh_tokens() { return access_.refresh(); }
+
   /// Whoever waits for a job gets none, at once: before the server is drained.
   void stop_waiting() { v1_.stop(); }
 
@@ -52,13 +56,15 @@ class Service {
 
   queue::Queues& queues_;
   const ServiceOptions options_;
+  Access access_;
   Work work_;
   Compat compat_;
   V1 v1_;
   Routes routes_;
   std::function<net::HttpServerStats()> server_stats_;
-  std::atomic<MonoTime> well_at_;  // When the store last did what it was asked.
-  Errands errands_;                // Last: what it runs uses the others.
+  std::atomic<std::uint64_t> lapsed_ = 0;  // Leases that ran out.
+  std::atomic<MonoTime> well_at_;          // When the store last did what it was asked.
+  Errands errands_;                        // Last: what it runs uses the others.
 };
 
 }  // namespace sluice::server

@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "server/v1.h"
 
+#include "queue/names.h"
 #include "server/answer.h"
 
 namespace sluice::server {
-
-net::HttpResponse v1_failure(const Status& why) {
-  const CodeInfo& info = code_info(why.code());
-  codec::json::Writer writer;
-  writer.object().name("error").object();
-  writer.name("code").string(info.name).name("message").string(why.message());
-  writer.name("advice").string(info.advice).end_object().end_object();
-  net::HttpResponse answer = json_answer(writer.take());
-  answer.status = static_cast<unsigned>(info.http_status);
-  if (answer.status == 503 || answer.status == 429) answer.headers.emplace_back("Retry-After", "1");
-  return answer;
-}
 
 void refuse_v1(Call& call, const Status& why) {
   call.exchange.reply(v1_failure(why));
@@ -30,7 +19,16 @@ std::optional<codec::json::Value> read_v1_body(Call& call, std::string_view raw)
 
 std::string operation_of(const Call& call) {
   const std::string_view* key = call.request().head.find("idempotency-key");
-  return key != nullptr ? std::string(*key) : std::string();
+  if (key == nullptr || key->empty() || !call.grant) return std::string(key ? *key : "");
+  // Of this token alone: nobody gets the answer to another one's call.
+  return queue::to_hex(hash_of_secret(call.grant->token().name + '\0' + std::string(*key)));
+}
+
+Status check_job(const Call& call, const queue::NewJob& job) {
+  SLUICE_TRY(call.check(May::enqueue, job.queue));
+  for (const queue::After& other : job.after)
+    SLUICE_TRY(call.check(May::enqueue, other.queue.empty() ? job.queue : other.queue));
+  return {};
 }
 
 std::string query_text(const Call& call, std::string_view name) {
@@ -50,7 +48,7 @@ void V1::add_to(Routes& routes) {
   add_jobs(routes);
   add_leases(routes);
   add_queues(routes);
-  routes.add("GET", "/v1/openapi.json",
+  routes.add("GET", "/v1/openapi.json", kOpen,
              [](Call call) { call.exchange.reply(json_answer(std::string(openapi_text()))); });
 }
 

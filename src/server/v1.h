@@ -10,6 +10,7 @@
 
 #include "base/mutex.h"
 #include "codec/json.h"
+#include "server/answer.h"
 #include "server/errands.h"
 #include "server/fields.h"
 #include "server/long_polls.h"
@@ -21,17 +22,16 @@ namespace sluice::server {
 /// Jobs in one request.
 inline constexpr std::size_t kRequestJobsMax = 10'000;
 
-/// {"error":{"code":"not_found","message":"...","advice":"..."}} with the status of the code.
-net::HttpResponse v1_failure(const Status& why);
-
 /// The description of this API, OpenAPI 3.1: src/server/openapi.json.
 std::string_view openapi_text();
 
 /// The handlers. Lives as long as requests may come; every member may be called from any thread.
 class V1 {
  public:
-  V1(queue::Queues& queues, Errands& errands)
-      : queues_(queues), work_(queues, errands, v1_failure), long_polls_(queues) {}
+  V1(const Access& access, Errands& errands)
+      : queues_(access.queues()),
+        work_(access, errands, v1_failure),
+        long_polls_(access.queues()) {}
 
   void add_to(Routes& routes);
   /// Ends what waits, with what there is: nothing.
@@ -41,6 +41,7 @@ class V1 {
   // v1_jobs.cc
   void add_jobs(Routes& routes);
   void enqueue(Call call);
+  void enqueue_many(Call call, const Fields& fields);
   void get_job(Call call);
   void list_jobs(Call call);
   void explain(Call call);
@@ -54,6 +55,9 @@ class V1 {
   void claim(Call call);
   template <class Request>
   void settle(Call call, Result<Request> (*parse)(const Fields& fields));
+  template <class Request>
+  Work::Body settling(std::shared_ptr<const std::vector<Request>> all, bool many,
+                      const std::string& operation);
 
   // v1_queues.cc
   void add_queues(Routes& routes);
@@ -74,6 +78,8 @@ class V1 {
 
 /// The body as JSON. Answers by itself if it is none, and leaves nothing then.
 std::optional<codec::json::Value> read_v1_body(Call& call, std::string_view raw = "payload");
+/// Whether the caller may enqueue it: its queue, and all that it names.
+Status check_job(const Call& call, const queue::NewJob& job);
 /// The Idempotency-Key, as the operation of a verb; empty if there is none.
 std::string operation_of(const Call& call);
 void refuse_v1(Call& call, const Status& why);

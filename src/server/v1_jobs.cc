@@ -15,18 +15,8 @@ queue::JobRef job_of(const Call& call) {
 
 /// One of the results of a batch.
 void put_result(Writer& writer, const Result<std::string>& id) {
-  writer.object();
-  if (id)
-    writer.name("id").string(*id);
-  else
-    writer.name("error")
-        .object()
-        .name("code")
-        .string(code_name(id.error().code()))
-        .name("message")
-        .string(id.error().message())
-        .end_object();
-  writer.end_object();
+  if (!id) return put_failure(writer, id.error());
+  writer.object().name("id").string(*id).end_object();
 }
 
 Result<std::vector<queue::NewJob>> parse_jobs(const Fields& fields, const std::string& queue) {
@@ -52,50 +42,65 @@ net::HttpResponse results_answer(const std::vector<Result<std::string>>& ids) {
 }  // namespace
 
 void V1::add_jobs(Routes& routes) {
-  const auto add = [&](std::string_view method, std::string_view path, void (V1::*handler)(Call)) {
-    routes.add(method, path, [this, handler](Call call) { (this->*handler)(std::move(call)); });
+  using On = Need::On;
+  const auto add = [&](std::string_view method, std::string_view path, May may,
+                       void (V1::*handler)(Call)) {
+    routes.add(method, path, Need{may, On::part},
+               [this, handler](Call call) { (this->*handler)(std::move(call)); });
   };
-  const auto add_verb = [&](std::string_view method, std::string_view path, JobVerb verb) {
-    routes.add(method, path, [this, verb](Call call) { change(std::move(call), verb); });
+  const auto add_verb = [&](std::string_view method, std::string_view path, May may, JobVerb verb) {
+    routes.add(method, path, Need{may, On::part},
+               [this, verb](Call call) { change(std::move(call), verb); });
   };
-  add("POST", "/v1/queues/:queue/jobs", &V1::enqueue);
-  add("GET", "/v1/queues/:queue/jobs", &V1::list_jobs);
-  add("GET", "/v1/queues/:queue/jobs/:id", &V1::get_job);
-  add("PATCH", "/v1/queues/:queue/jobs/:id", &V1::edit);
-  add_verb("DELETE", "/v1/queues/:queue/jobs/:id", &queue::Queues::remove);
-  add("GET", "/v1/queues/:queue/jobs/:id/explain", &V1::explain);
-  add_verb("POST", "/v1/queues/:queue/jobs/:id/cancel", &queue::Queues::cancel);
-  add_verb("POST", "/v1/queues/:queue/jobs/:id/hold", &queue::Queues::hold);
-  add_verb("POST", "/v1/queues/:queue/jobs/:id/unhold", &queue::Queues::unhold);
-  add_verb("POST", "/v1/queues/:queue/jobs/:id/break-lease", &queue::Queues::break_lease);
-  add("POST", "/v1/queues/:queue/jobs/:id/requeue", &V1::requeue);
+  add("POST", "/v1/queues/:queue/jobs", May::enqueue, &V1::enqueue);
+  add("GET", "/v1/queues/:queue/jobs", May::read, &V1::list_jobs);
+  add("GET", "/v1/queues/:queue/jobs/:id", May::read, &V1::get_job);
+  add("PATCH", "/v1/queues/:queue/jobs/:id", May::enqueue, &V1::edit);
+  add_verb("DELETE", "/v1/queues/:queue/jobs/:id", May::enqueue, &queue::Queues::remove);
+  add("GET", "/v1/queues/:queue/jobs/:id/explain", May::read, &V1::explain);
+  add_verb("POST", "/v1/queues/:queue/jobs/:id/cancel", May::enqueue, &queue::Queues::cancel);
+  add_verb("POST", "/v1/queues/:queue/jobs/:id/hold", May::enqueue, &queue::Queues::hold);
+  add_verb("POST", "/v1/queues/:queue/jobs/:id/unhold", May::enqueue, &queue::Queues::unhold);
+  add_verb("POST", "/v1/queues/:queue/jobs/:id/break-lease", May::admin,
+           &queue::Queues::break_lease);
+  add("POST", "/v1/queues/:queue/jobs/:id/requeue", May::enqueue, &V1::requeue);
 }
 
 void V1::enqueue(Call call) {
   const auto body = read_v1_body(call);
   if (!body) return;
-  const std::string operation = operation_of(call);
   const auto fields = Fields::of(*body);
   if (!fields) return refuse_v1(call, fields.error());
-  if (!fields->names_it("jobs")) {
-    auto job = parse_new_job(*fields, call.parts[0]);
-    if (!job) return refuse_v1(call, job.error());
-    return work_.write(
-        std::move(call), kv::WriteClass::grow,
-        [this, job = std::make_shared<const queue::NewJob>(std::move(*job)), operation](
-            kv::Transaction& txn, net::HttpResponse& answer) -> Status {
-          queue::Scope scope(queues_, txn);
-          SLUICE_LET(id, scope.enqueue(*job, {.operation = operation}));
-          answer = json_answer(Writer().object().name("id").string(id).end_object().take());
-          answer.status = 201;
-          return {};
-        });
-  }
-  auto jobs = parse_jobs(*fields, call.parts[0]);
-  if (!jobs) return refuse_v1(call, jobs.error());
-  const auto shared = std::make_shared<const std::vector<queue::NewJob>>(std::move(*jobs));
-  work_.look_up(std::move(call), [this, shared, operation]() -> Result<net::HttpResponse> {
-    return results_answer(queues_.enqueue(*shared, queue::BatchOptions{.operation = operation}));
+  if (fields->names_it("jobs")) return enqueue_many(std::move(call), *fields);
+  auto parsed = parse_new_job(*fields, call.parts[0]);
+  if (!parsed) return refuse_v1(call, parsed.error());
+  if (const Status allowed = check_job(call, *parsed); !allowed.ok())
+    return refuse_v1(call, allowed);
+  const auto job = std::make_shared<const queue::NewJob>(std::move(*parsed));
+  const std::string operation = operation_of(call);
+  work_.with_room(std::move(call), 1, [this, job, operation](Call held) {
+    work_.write(std::move(held), kv::WriteClass::grow,
+                [this, job, operation](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
+                  queue::Scope scope(queues_, txn);
+                  SLUICE_LET(id, scope.enqueue(*job, {.operation = operation}));
+                  answer = json_answer(Writer().object().name("id").string(id).end_object().take());
+                  answer.status = 201;
+                  return {};
+                });
+  });
+}
+
+void V1::enqueue_many(Call call, const Fields& fields) {
+  auto parsed = parse_jobs(fields, call.parts[0]);
+  if (!parsed) return refuse_v1(call, parsed.error());
+  for (const queue::NewJob& job : *parsed)
+    if (const Status allowed = check_job(call, job); !allowed.ok()) return refuse_v1(call, allowed);
+  const auto jobs = std::make_shared<const std::vector<queue::NewJob>>(std::move(*parsed));
+  const std::string operation = operation_of(call);
+  work_.with_room(std::move(call), jobs->size(), [this, jobs, operation](Call held) {
+    work_.look_up(std::move(held), [this, jobs, operation]() -> Result<net::HttpResponse> {
+      return results_answer(queues_.enqueue(*jobs, queue::BatchOptions{.operation = operation}));
+    });
   });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Claims, and what workers say about them.
-#include <algorithm>
+#include <span>
 
 #include "server/answer.h"
 #include "server/v1.h"
@@ -125,13 +125,22 @@ Status settle_one(queue::Scope& scope, const queue::ExtendRequest& request,
   return {};
 }
 
-/// Whether the verb adds to the store, so that it needs room.
-bool grows(const queue::AckRequest& request) {
-  return !request.children.empty();
+/// The jobs that come with an ack.
+std::span<const queue::NewJob> children_of(const queue::AckRequest& request) {
+  return request.children;
 }
 template <class Request>
-bool grows(const Request& /*request*/) {
-  return false;
+std::span<const queue::NewJob> children_of(const Request& /*request*/) {
+  return {};
+}
+
+template <class Request>
+Status check_queues(const Call& call, const std::vector<Request>& requests) {
+  for (const Request& one : requests) {
+    SLUICE_TRY(call.check(May::work, one.queue));
+    for (const queue::NewJob& child : children_of(one)) SLUICE_TRY(check_job(call, child));
+  }
+  return {};
 }
 
 /// Whether the item alone was refused: the others of its batch go on.
@@ -143,11 +152,14 @@ bool is_refusal(Code code) {
 }  // namespace
 
 void V1::add_leases(Routes& routes) {
-  routes.add("POST", "/v1/claim", [this](Call call) { claim(std::move(call)); });
-  routes.add("POST", "/v1/ack", [this](Call call) { settle(std::move(call), parse_ack); });
-  routes.add("POST", "/v1/fail", [this](Call call) { settle(std::move(call), parse_fail); });
-  routes.add("POST", "/v1/release", [this](Call call) { settle(std::move(call), parse_release); });
-  routes.add("POST", "/v1/extend", [this](Call call) { settle(std::move(call), parse_extend); });
+  const Need need{May::work, Need::On::body};
+  routes.add("POST", "/v1/claim", need, [this](Call call) { claim(std::move(call)); });
+  routes.add("POST", "/v1/ack", need, [this](Call call) { settle(std::move(call), parse_ack); });
+  routes.add("POST", "/v1/fail", need, [this](Call call) { settle(std::move(call), parse_fail); });
+  routes.add("POST", "/v1/release", need,
+             [this](Call call) { settle(std::move(call), parse_release); });
+  routes.add("POST", "/v1/extend", need,
+             [this](Call call) { settle(std::move(call), parse_extend); });
 }
 
 void V1::claim(Call call) {
@@ -157,6 +169,9 @@ void V1::claim(Call call) {
   if (!fields) return refuse_v1(call, fields.error());
   auto request = parse_claim(*fields);
   if (!request) return refuse_v1(call, request.error());
+  for (const std::string& queue : request->queues)
+    if (const Status allowed = call.check(May::work, queue); !allowed.ok())
+      return refuse_v1(call, allowed);
   request->operation = operation_of(call);
   if (request->wait == Duration{}) {
     const auto claim = std::make_shared<const queue::ClaimRequest>(std::move(*request));
@@ -211,36 +226,39 @@ void V1::settle(Call call, Result<Request> (*parse)(const Fields& fields)) {
   };
   auto requests = read();
   if (!requests) return refuse_v1(call, requests.error());
-  // The key names the call; in a batch each item is a call of its own.
-  const std::string operation = operation_of(call);
-  const auto all = std::make_shared<const std::vector<Request>>(std::move(*requests));
-  const bool room = std::ranges::any_of(*all, [](const Request& one) { return grows(one); });
-  work_.write(
-      std::move(call), room ? kv::WriteClass::grow : kv::WriteClass::drain,
-      [this, all, many, operation](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
-        queue::Scope scope(queues_, txn);
-        Writer writer;
-        if (many) writer.object().name("results").array();
-        for (std::size_t i = 0; i < all->size(); ++i) {
-          queue::CallOptions options{.operation = operation};
-          if (many && !operation.empty()) options.operation += "/" + std::to_string(i);
-          const Status status = settle_one(scope, (*all)[i], options, writer);
-          if (status.ok()) continue;
-          if (!many || !is_refusal(status.code())) return status;
-          writer.object()
-              .name("error")
-              .object()
-              .name("code")
-              .string(code_name(status.code()))
-              .name("message")
-              .string(status.message())
-              .end_object()
-              .end_object();
-        }
-        if (many) writer.end_array().end_object();
-        answer = json_answer(writer.take());
-        return {};
-      });
+  if (const Status allowed = check_queues(call, *requests); !allowed.ok())
+    return refuse_v1(call, allowed);
+  std::size_t children = 0;
+  for (const Request& one : *requests) children += children_of(one).size();
+  const auto body_of_all =
+      settling(std::make_shared<const std::vector<Request>>(*requests), many, operation_of(call));
+  if (children == 0) return work_.write(std::move(call), kv::WriteClass::drain, body_of_all);
+  work_.with_room(std::move(call), children, [this, body_of_all](Call held) {
+    work_.write(std::move(held), kv::WriteClass::grow, body_of_all);
+  });
+}
+
+/// The key names the call; in a batch each item is a call of its own.
+template <class Request>
+Work::Body V1::settling(std::shared_ptr<const std::vector<Request>> all, bool many,
+                        const std::string& operation) {
+  return [this, all = std::move(all), many, operation](kv::Transaction& txn,
+                                                       net::HttpResponse& answer) -> Status {
+    queue::Scope scope(queues_, txn);
+    Writer writer;
+    if (many) writer.object().name("results").array();
+    for (std::size_t i = 0; i < all->size(); ++i) {
+      queue::CallOptions options{.operation = operation};
+      if (many && !operation.empty()) options.operation += "/" + std::to_string(i);
+      const Status status = settle_one(scope, (*all)[i], options, writer);
+      if (status.ok()) continue;
+      if (!many || !is_refusal(status.code())) return status;
+      put_failure(writer, status);
+    }
+    if (many) writer.end_array().end_object();
+    answer = json_answer(writer.take());
+    return {};
+  };
 }
 
 }  // namespace sluice::server

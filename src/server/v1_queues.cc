@@ -22,28 +22,32 @@ Status put_queue(Writer& writer, queue::Queues& queues, const queue::Queue& queu
 }  // namespace
 
 void V1::add_queues(Routes& routes) {
-  const auto add = [&](std::string_view method, std::string_view path, void (V1::*handler)(Call)) {
-    routes.add(method, path, [this, handler](Call call) { (this->*handler)(std::move(call)); });
+  using On = Need::On;
+  const auto add = [&](std::string_view method, std::string_view path, Need need,
+                       void (V1::*handler)(Call)) {
+    routes.add(method, path, need,
+               [this, handler](Call call) { (this->*handler)(std::move(call)); });
   };
-  add("GET", "/v1/queues", &V1::list_queues);
-  add("GET", "/v1/queues/:queue", &V1::get_queue);
-  add("PUT", "/v1/queues/:queue", &V1::configure);
-  add("DELETE", "/v1/queues/:queue", &V1::remove_queue);
-  routes.add("POST", "/v1/queues/:queue/pause",
+  add("GET", "/v1/queues", {May::read, On::nothing}, &V1::list_queues);
+  add("GET", "/v1/queues/:queue", {May::read, On::part}, &V1::get_queue);
+  add("PUT", "/v1/queues/:queue", {May::admin, On::part}, &V1::configure);
+  add("DELETE", "/v1/queues/:queue", {May::admin, On::part}, &V1::remove_queue);
+  routes.add("POST", "/v1/queues/:queue/pause", Need{May::admin, On::part},
              [this](Call call) { pause(std::move(call), true); });
-  routes.add("POST", "/v1/queues/:queue/resume",
+  routes.add("POST", "/v1/queues/:queue/resume", Need{May::admin, On::part},
              [this](Call call) { pause(std::move(call), false); });
-  add("GET", "/v1/queues/:queue/groups", &V1::list_groups);
-  add("PUT", "/v1/queues/:queue/groups/:group", &V1::limit_group);
-  add("GET", "/v1/verify", &V1::verify);
+  add("GET", "/v1/queues/:queue/groups", {May::read, On::part}, &V1::list_groups);
+  add("PUT", "/v1/queues/:queue/groups/:group", {May::admin, On::part}, &V1::limit_group);
+  add("GET", "/v1/verify", {May::admin, On::everything}, &V1::verify);
 }
 
 void V1::list_queues(Call call) {
   const auto limit = limit_of(call);
   if (!limit) return refuse_v1(call, limit.error());
   const std::string after = query_text(call, "after");
-  work_.look_up(std::move(call), [this, after, limit = *limit]() -> Result<net::HttpResponse> {
-    SLUICE_LET(all, queues_.list_queues(after, limit));
+  const std::shared_ptr<Grant> grant = call.grant;
+  work_.look_up(std::move(call), [=, this, limit = *limit]() -> Result<net::HttpResponse> {
+    SLUICE_LET(all, server::list_queues(queues_, grant.get(), after, limit));
     Writer writer;
     writer.object().name("queues").array();
     for (const queue::Queue& queue : all) SLUICE_TRY(put_queue(writer, queues_, queue));

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "server/answer.h"
+
 namespace sluice::server {
 
 struct Work::Writing {
@@ -18,7 +20,7 @@ void Work::write(Call call, kv::WriteClass write_class, Body body) {
 }
 
 void Work::write(const std::shared_ptr<Writing>& writing) {
-  queues_.store().submit(
+  access_.queues().store().submit(
       [writing](kv::Transaction& txn) {
         writing->answer = {};
         return writing->body(txn, writing->answer);
@@ -38,6 +40,20 @@ void Work::run(Call call, std::function<void(Call call)> errand) {
   if (!taken)
     held->exchange.reply(
         tell_failure_({Code::unavailable, "too many requests wait: try again in a moment"}));
+}
+
+void Work::with_room(Call call, std::size_t jobs, std::function<void(Call call)> go) {
+  if (!call.grant || call.grant->take_room(jobs)) return go(std::move(call));
+  // Many of those it knows of may be gone by now.
+  run(std::move(call), [this, jobs, go = std::move(go)](Call held) {
+    const Status counted = held.grant->recount(access_.queues(), access_.clock());
+    if (!counted.ok()) return held.exchange.reply(tell_failure_(counted));
+    if (held.grant->take_room(jobs)) return go(std::move(held));
+    ++access_.limited().by_backlog;
+    held.exchange.reply(limited_answer(held.request().head.target, std::chrono::seconds(1),
+                                       "as many jobs wait in the queues of this token as it may "
+                                       "have there"));
+  });
 }
 
 void Work::look_up(Call call, std::function<Result<net::HttpResponse>()> look) {

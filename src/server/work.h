@@ -19,8 +19,8 @@ class Work {
   /// How an API tells a failure.
   using TellFailure = net::HttpResponse (*)(const Status& why);
 
-  Work(queue::Queues& queues, Errands& errands, TellFailure tell_failure)
-      : queues_(queues), errands_(errands), tell_failure_(tell_failure) {}
+  Work(const Access& access, Errands& errands, TellFailure tell_failure)
+      : access_(access), errands_(errands), tell_failure_(tell_failure) {}
 
   /// A body of a transaction that also makes the answer.
   using Body = std::function<Status(kv::Transaction& txn, net::HttpResponse& answer)>;
@@ -28,6 +28,10 @@ class Work {
   static constexpr unsigned kAgain = 0;
   /// Runs `body` in a transaction, and answers when that is durable. Never blocks.
   void write(Call call, kv::WriteClass write_class, Body body);
+
+  /// Goes on with `go` if the token of the request has room for so many jobs more; answers 429 if
+  /// not.
+  void with_room(Call call, std::size_t jobs, std::function<void(Call call)> go);
 
   /// Runs `look` where it may block, and answers with its result.
   void look_up(Call call, std::function<Result<net::HttpResponse>()> look);
@@ -38,7 +42,7 @@ class Work {
   struct Writing;
   void write(const std::shared_ptr<Writing>& writing);
 
-  queue::Queues& queues_;
+  const Access& access_;
   Errands& errands_;
   const TellFailure tell_failure_;
 };

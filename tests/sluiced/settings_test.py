@@ -246,19 +246,27 @@ class Files(SettingsTest):
 
 
 class Exposure(SettingsTest):
+    # Each way to say it.
+    ALLOWED = ((("--allow-plain", "--allow-anonymous"), {}),
+               ((), {"SLUICED_ALLOW_PLAIN": "true", "SLUICED_ALLOW_ANONYMOUS": "true"}))
+
     def test_other_machines_are_not_served_unless_that_is_meant(self):
         for address in ("0.0.0.0:0", "[::]:0", "[::ffff:0.0.0.0]:0", "192.0.2.1:0", "128.0.0.1:0",
                         "126.255.255.255:0", "[::2]:0"):
             for arguments, env in ((("--listen", address), {}), ((), {"SLUICED_LISTEN": address}),
                                    (("--config", self.file(listen=address)), {}),
-                                   (("--listen", address), {"SLUICED_ALLOW_PLAIN": "false"})):
+                                   (("--listen", address), {"SLUICED_ALLOW_PLAIN": "false"}),
+                                   (("--listen", address, "--allow-anonymous"), {})):
                 error = self.refused(2, *arguments, env=env)
                 self.assertIn(f"refusing to serve other machines on {address}", error)
                 self.assertIn("--allow-plain", error)
+            error = self.refused(2, "--listen", address, "--allow-plain")
+            self.assertIn(f"refusing to serve other machines on {address}", error)
+            self.assertIn("--allow-anonymous", error)
 
     def test_they_are_served_by_whoever_allows_it(self):
-        for options, env in ((("--allow-plain",), {}), ((), {"SLUICED_ALLOW_PLAIN": "true"}),
-                             (("--config", self.file(allow_plain=True)), {})):
+        for options, env in (*self.ALLOWED,
+                             (("--config", self.file(allow_plain=True, allow_anonymous=True)), {})):
             service = SettledService("--listen", "0.0.0.0:0", "--data", "data", *options)
             service.greeting = rb"listening on http://0\.0\.0\.0:(\d+)\n"
             service.env.update(env)

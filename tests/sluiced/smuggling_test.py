@@ -91,7 +91,7 @@ class Pipelining(WatchedTest):
                 one = chunked("/queue/push", body[:10], body[10:])
             sent += [one, request("GET", count), request("GET", f"/nowhere/{index}")]
             expected += [(200, b'{"success":true}'), (200, b'{"count":%d}' % (index + 1)),
-                         (404, b"There is no such path.\n")]
+                         (404, b"there is no such path\n")]
         for piece in (None, 1000):
             raw = Raw(self)
             raw.send(b"".join(sent), piece)

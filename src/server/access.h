@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Who may do what: the tokens of the store, as every request is measured by them.
+#pragma once
+
+#include <sluice/clock.h>
+#include <sluice/queue.h>
+#include <sluice/token_bucket.h>
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/mutex.h"
+#include "server/tokens.h"
+
+namespace sluice::server {
+
+/// What a token allows, and what has been used of it. Every member may be called from any thread.
+class Grant {
+ public:
+  explicit Grant(AccessToken token) : token_(std::move(token)) {}
+
+  const AccessToken& token() const { return token_; }
+  bool may(May what) const { return includes(token_.may, what); }
+  bool covers(std::string_view queue) const;
+  bool covers_all() const { return token_.prefixes.empty(); }
+
+  /// Takes one request out of its rate. Else: after what time to come back.
+  std::optional<Duration> take_request(MonoTime now);
+
+  /// Whether so many more jobs may wait in its queues. An estimate that never is too low while all
+  /// jobs come through this grant: what left the queues since the last recount() is not known to
+  /// it.
+  bool take_room(std::size_t jobs);
+  /// Counts what waits in its queues, unless that was done within the last second.
+  Status recount(queue::Queues& queues, const Clock& clock);
+
+ private:
+  const AccessToken token_;
+  Mutex mutex_;
+  std::optional<BucketState> requests_ SLUICE_GUARDED_BY(mutex_);
+  std::optional<std::uint64_t> counted_ SLUICE_GUARDED_BY(mutex_);
+  std::uint64_t taken_ SLUICE_GUARDED_BY(mutex_) = 0;  // Since it was counted.
+  MonoTime counted_at_ SLUICE_GUARDED_BY(mutex_) = {};
+  Mutex counting_;
+};
+
+/// Those queues of a grant, or of everybody (null), that come after `after`, in order of names.
+Result<std::vector<queue::Queue>> list_queues(queue::Queues& queues, const Grant* grant,
+                                              std::string after, std::size_t limit);
+
+/// The tokens that are good now. Every member may be called from any thread.
+class Access {
+ public:
+  Access(queue::Queues& queues, const Clock& clock) : queues_(queues), clock_(clock) {}
+
+  /// Reads the tokens, if they were changed. Those in use stay if that fails.
+  Status refresh();
+
+  /// Whether a request needs a token.
+  bool required() const;
+  /// By the value of the Authorization field; null if it names no token that is good.
+  std::shared_ptr<Grant> find(std::string_view authorization) const;
+
+  /// How often a request met a limit of its token.
+  struct Limited {
+    std::atomic<std::uint64_t> by_rate = 0;
+    std::atomic<std::uint64_t> by_backlog = 0;
+  };
+  Limited& limited() const { return limited_; }
+
+  queue::Queues& queues() const { return queues_; }
+  const Clock& clock() const { return clock_; }
+
+ private:
+  struct Table {
+    std::string version = {};
+    std::map<std::string, std::shared_ptr<Grant>, std::less<>> by_hash = {};
+  };
+  std::shared_ptr<const Table> table() const;
+
+  queue::Queues& queues_;
+  const Clock& clock_;
+  mutable Limited limited_;
+  mutable Mutex mutex_;
+  std::shared_ptr<const Table> table_ SLUICE_GUARDED_BY(mutex_) = std::make_shared<const Table>();
+};
+
+}  // namespace sluice::server
