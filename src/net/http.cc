@@ -81,7 +81,7 @@ std::string response_head(const HttpResponse& response, bool keep_alive, std::st
   head.append(reason_of(response.status)).append("\r\n");
   append_field(head, "Date", date);
   if (!response.content_type.empty()) append_field(head, "Content-Type", response.content_type);
-  append_field(head, "Content-Length", std::to_string(response.body.size()));
+  if (!response.more) append_field(head, "Content-Length", std::to_string(response.body.size()));
   for (const auto& [name, value] : response.headers) append_field(head, name, value);
   append_field(head, "Connection", keep_alive ? "keep-alive" : "close");
   return head.append("\r\n");

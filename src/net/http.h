@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,8 @@ struct HttpRequest {
   bool secure = false;  ///< Came over TLS.
 };
 
+class Exchange;
+
 struct HttpResponse {
   unsigned status = 200;
   std::string_view content_type = "application/json";  ///< A literal; empty: none.
@@ -28,6 +31,10 @@ struct HttpResponse {
   /// Further fields. Neither name nor value may hold CR, LF or NUL (checked).
   std::vector<std::pair<std::string, std::string>> headers = {};
   bool close = false;  ///< The connection ends with this answer.
+  /// If set, the body goes on: called once this part was sent, on the connection's thread, for the
+  /// next part, which may come at any time. Of that one only `body` and `more` count; the one
+  /// without `more` is the last, and the connection ends with it.
+  std::function<void(Exchange next)> more = {};
 };
 
 /// "Not Found" for 404; "" for a number without a name.

@@ -107,7 +107,9 @@ Task<void> HttpConnection::serve() {
     }
     enter(Phase::head, shared_->options.head_time);
     if (!co_await read_request()) co_return close();
-    HttpResponse response = co_await handle();
+    is_new_ = false;
+    ++shared_->requests;
+    HttpResponse response = co_await handle(shared_->handler);
     if (!co_await write_response(std::move(response))) co_return close();
     let_go();
   }
@@ -222,15 +224,13 @@ Task<bool> HttpConnection::read_chunked_body() {
   }
 }
 
-Task<HttpResponse> HttpConnection::handle() {
+Task<HttpResponse> HttpConnection::handle(const std::function<void(Exchange)>& handler) {
   enter(Phase::handling, Duration::max());
-  is_new_ = false;
-  ++shared_->requests;
-  shared_->handler(Exchange(shared_from_this()));
+  handler(Exchange(shared_from_this()));
   if (!response_)
     co_await asio::async_initiate<const asio::use_awaitable_t<Executor>, void()>(
-        [this](auto handler) {
-          waiter_ = std::make_unique<HandlerWaiter<decltype(handler)>>(std::move(handler));
+        [this](auto resume) {
+          waiter_ = std::make_unique<HandlerWaiter<decltype(resume)>>(std::move(resume));
         },
         kAwait);
   co_return std::move(*std::exchange(response_, std::nullopt));
@@ -268,6 +268,7 @@ Task<bool> HttpConnection::write(std::string_view text) {
 }
 
 Task<bool> HttpConnection::write_response(HttpResponse response) {
+  if (response.more) co_return co_await write_stream(std::move(response));
   const bool keep_alive = request_.head.keep_alive && !response.close && !shared_->draining;
   const bool without_body = request_.head.method == "HEAD";
   std::string text = response_head(response, keep_alive, loop_->date());
@@ -276,6 +277,20 @@ Task<bool> HttpConnection::write_response(HttpResponse response) {
   if (!without_body && response.body.size() > kJoinedMax)
     if (!co_await write(response.body)) co_return false;
   if (keep_alive) co_return true;
+  co_await linger();
+  co_return false;
+}
+
+/// Its end is the end of the connection.
+Task<bool> HttpConnection::write_stream(HttpResponse response) {
+  std::string text = response_head(response, false, loop_->date()) + response.body;
+  for (;;) {
+    if (!co_await write(text)) co_return false;
+    if (!response.more) break;
+    const std::function<void(Exchange)> more = std::move(response.more);
+    response = co_await handle(more);
+    text = std::move(response.body);
+  }
   co_await linger();
   co_return false;
 }

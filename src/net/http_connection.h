@@ -87,7 +87,8 @@ class HttpConnection : public Exchange::Channel,
   Task<bool> read_body(std::size_t head_bytes);
   Task<bool> read_sized_body();
   Task<bool> read_chunked_body();
-  Task<HttpResponse> handle();
+  Task<HttpResponse> handle(const std::function<void(Exchange)>& handler);
+  Task<bool> write_stream(HttpResponse response);
   Task<bool> write(std::string_view text);
   Task<bool> write_response(HttpResponse response);
   Task<void> refuse(Refusal refusal);

@@ -68,6 +68,11 @@ class Client {
     }
     return true;
   }
+  /// All that comes until the server closes the connection.
+  std::string rest() {
+    ended();
+    return std::exchange(text_, {});
+  }
   void finish_writing() const { ::shutdown(socket_.get(), SHUT_WR); }
 
  private:
@@ -207,6 +212,47 @@ TEST(HttpServer, a_handler_that_forgets_to_answer_is_500) {
   Client client(server->address());
   client.send(post("a"));
   EXPECT_EQ(client.status(), 500u);
+}
+
+TEST(HttpServer, a_body_may_come_in_parts_and_ends_with_the_connection) {
+  constexpr int kParts = 100;
+  // Each is sent from another thread when the one before is out.
+  std::vector<std::jthread> threads;
+  std::function<void(Exchange, int)> send = [&](Exchange exchange, int part) {
+    HttpResponse response{.body = std::to_string(part) + ";"};
+    if (part < kParts)
+      response.more = [&, part](Exchange next) {
+        const auto held = std::make_shared<Exchange>(std::move(next));
+        threads.emplace_back([&, held, part] { send(std::move(*held), part + 1); });
+      };
+    exchange.reply(std::move(response));
+  };
+  const auto server = serve({}, [&](Exchange exchange) { send(std::move(exchange), 1); });
+  Client client(server->address());
+  client.send(post("") + post("never read"));
+  const std::string whole = client.rest();
+  std::string expected;
+  for (int part = 1; part <= kParts; ++part) expected += std::to_string(part) + ";";
+  const std::size_t head = head_bytes(whole);
+  EXPECT_EQ(whole.substr(head), expected);
+  EXPECT_EQ(whole.substr(0, head).find("Content-Length"), std::string::npos);
+  EXPECT_NE(whole.substr(0, head).find("Connection: close"), std::string::npos);
+  EXPECT_EQ(server->stats().requests, 1u);
+}
+
+TEST(HttpServer, a_part_is_asked_for_when_the_one_before_was_taken) {
+  std::atomic<int> asked = 0;
+  std::function<void(Exchange)> endless = [&](Exchange exchange) {
+    ++asked;
+    exchange.reply({.body = std::string(1 << 20, 'x'), .more = endless});
+  };
+  const auto server = serve({.write_time = std::chrono::milliseconds(200)}, endless);
+  Client client(server->address());
+  client.send(post(""));
+  // The client takes nothing: what fits into the buffers of the kernel is all that is made, and the
+  // connection ends.
+  while (asked == 0 || server->stats().connections != 0) std::this_thread::yield();
+  EXPECT_LT(asked, 20);
 }
 
 TEST(HttpServer, a_client_that_waits_to_be_told_is_told_to_go_on) {

@@ -124,6 +124,12 @@ Status Access::refresh() {
   return {};
 }
 
+bool Access::is_good(const Grant& grant) const {
+  const std::shared_ptr<const Table> now = table();
+  const auto found = now->by_hash.find(grant.token().hash);
+  return found != now->by_hash.end() && found->second.get() == &grant;
+}
+
 std::shared_ptr<Grant> Access::find(std::string_view authorization) const {
   if (authorization.size() <= kScheme.size() ||
       !net::equal_ignoring_case(authorization.substr(0, kScheme.size()), kScheme))

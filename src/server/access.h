@@ -67,6 +67,9 @@ class Access {
   /// By the value of the Authorization field; null if it names no token that is good.
   std::shared_ptr<Grant> find(std::string_view authorization) const;
 
+  /// Whether this one has not been revoked or changed.
+  bool is_good(const Grant& grant) const;
+
   /// How often a request met a limit of its token.
   struct Limited {
     std::atomic<std::uint64_t> by_rate = 0;

@@ -1,14 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "server/routes.h"
 
+#include <sluice/random.h>
+
 #include <algorithm>
+#include <chrono>
 
 #include "codec/json.h"
 #include "codec/percent.h"
+#include "queue/names.h"
 #include "server/answer.h"
 
 namespace sluice::server {
 namespace {
+
+constexpr const char* kRequestId = "X-Request-Id";
+constexpr std::size_t kRequestIdBytesMax = 128;
+
+std::string random_hex() {
+  std::uint64_t bits = SystemRandom().next();
+  return queue::to_hex({reinterpret_cast<const char*>(&bits), sizeof bits});
+}
 
 std::vector<std::string_view> split(std::string_view text, char sign) {
   std::vector<std::string_view> parts;
@@ -52,26 +64,50 @@ bool fits(const std::vector<std::string>& pattern, const std::vector<std::string
   });
 }
 
-/// Takes the time until the answer.
+/// Whether it can be told again in a header and in a log.
+bool is_request_id(std::string_view text) {
+  return !text.empty() && text.size() <= kRequestIdBytesMax &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c < 0x7f; });
+}
+
+/// Takes the time until the answer, and marks it.
 class ObservedChannel final : public net::Exchange::Channel {
  public:
-  ObservedChannel(std::shared_ptr<Channel> inner, RouteStats& stats, const Clock& clock)
-      : inner_(std::move(inner)), stats_(stats), clock_(clock), began_(clock.mono()) {}
+  struct Context {
+    RouteStats& stats;
+    const Clock& clock;
+    const LogSink& log;
+    std::string id;  ///< Of the request; empty: it has none.
+  };
+  ObservedChannel(std::shared_ptr<Channel> inner, Context context)
+      : inner_(std::move(inner)), context_(std::move(context)), began_(context_.clock.mono()) {}
 
   const net::HttpRequest& request() const override { return inner_->request(); }
   bool is_gone() const override { return inner_->is_gone(); }
   void answer(std::shared_ptr<Channel> /*self*/, net::HttpResponse response) override {
-    stats_.time_ns.record(static_cast<std::uint64_t>((clock_.mono() - began_).count()));
-    ++stats_.answers[std::min(response.status / 100, 5U)];
+    const Duration took = context_.clock.mono() - began_;
+    context_.stats.time_ns.record(static_cast<std::uint64_t>(took.count()));
+    ++context_.stats.answers[std::min(response.status / 100, 5U)];
+    if (response.status >= 500 && context_.log) log(response, took);
+    if (!context_.id.empty()) response.headers.emplace_back(kRequestId, std::move(context_.id));
     std::shared_ptr<Channel> inner = std::move(inner_);
     Channel& answering = *inner;
     answering.answer(std::move(inner), std::move(response));
   }
 
  private:
+  void log(const net::HttpResponse& response, Duration took) const {
+    const net::RequestHead& head = request().head;
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(took).count();
+    context_.log(LogLevel::warning, std::string(head.method) + " " + std::string(head.target) +
+                                        " answered " + std::to_string(response.status) + " after " +
+                                        std::to_string(ms) + " ms" +
+                                        (context_.id.empty() ? "" : ", request " + context_.id) +
+                                        ": " + response.body.substr(0, response.body.find('\n')));
+  }
+
   std::shared_ptr<Channel> inner_;
-  RouteStats& stats_;
-  const Clock& clock_;
+  Context context_;
   const MonoTime began_;
 };
 
@@ -87,6 +123,17 @@ Status Call::check(May may, std::string_view queue) const {
   if (!grant->may(may)) return not_allowed(may);
   if (grant->covers(queue)) return {};
   return error(Code::not_found, "there is no queue '" + std::string(queue) + "' for this token");
+}
+
+Routes::Routes(const Access& access, LogSink log)
+    : access_(access), log_(std::move(log)), id_begin_(random_hex()) {}
+
+/// Only the native API has them.
+std::string Routes::request_id(const net::HttpRequest& request) const {
+  if (!request.head.target.starts_with("/v1/")) return {};
+  const std::string_view* const given = request.head.find("x-request-id");
+  if (given != nullptr && is_request_id(*given)) return std::string(*given);
+  return id_begin_ + "-" + std::to_string(++id_next_);
 }
 
 void Routes::add(std::string_view method, std::string_view path, std::optional<Need> need,
@@ -122,8 +169,9 @@ Routes::Match Routes::find(std::string_view method,
 }
 
 net::Exchange Routes::observed(net::Exchange exchange, RouteStats& stats) const {
-  return net::Exchange(
-      std::make_shared<ObservedChannel>(exchange.release(), stats, access_.clock()));
+  std::string id = request_id(exchange.request());
+  return net::Exchange(std::make_shared<ObservedChannel>(
+      exchange.release(), ObservedChannel::Context{stats, access_.clock(), log_, std::move(id)}));
 }
 
 /// Answers by itself if not.

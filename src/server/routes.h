@@ -3,6 +3,7 @@
 #pragma once
 
 #include <sluice/clock.h>
+#include <sluice/log.h>
 
 #include <array>
 #include <atomic>
@@ -67,12 +68,15 @@ struct RouteStats {
 /// A table of methods and paths. Filled before the first request; then used by any thread.
 class Routes {
  public:
-  explicit Routes(const Access& access) : access_(access) {}
+  explicit Routes(const Access& access, LogSink log = {});
 
   /// "/queue/pop/:team": a part with a colon stands for one segment that is not empty.
   void add(std::string_view method, std::string_view path, std::optional<Need> need,
            CallHandler handler);
 
+  /// Every answer below /v1/ has the X-Request-Id of its request, or a new one; one of 500 or more
+  /// is logged with it.
+  ///
   /// Calls the handler, or answers 404, 405 with Allow, 400 if the address is not percent-encoded
   /// UTF-8; 401 without a token where one is needed, 403 or 404 if it is not good for this, 429 if
   /// its rate is used up.
@@ -94,9 +98,13 @@ class Routes {
   };
   Match find(std::string_view method, const std::vector<std::string_view>& segments) const;
   net::Exchange observed(net::Exchange exchange, RouteStats& stats) const;
+  std::string request_id(const net::HttpRequest& request) const;
   bool admit(Call& call, const Need& need) const;
 
   const Access& access_;
+  const LogSink log_;
+  const std::string id_begin_;  // So that ids of two runs differ.
+  mutable std::atomic<std::uint64_t> id_next_ = 0;
   std::vector<Route> routes_;
   std::unique_ptr<RouteStats> nowhere_ = std::make_unique<RouteStats>();
 };

@@ -26,7 +26,7 @@ Service::Service(queue::Queues& queues, ServiceOptions options)
       work_(access_, errands_, failure_answer),
       compat_(access_, errands_, options_.compat),
       v1_(access_, errands_),
-      routes_(access_),
+      routes_(access_, options_.log),
       well_at_(options_.clock->mono()),
       errands_(kErrandThreads) {
   routes_.add("GET", "/health", kOpen, [this](Call call) { health(std::move(call)); });

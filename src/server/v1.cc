@@ -48,6 +48,7 @@ void V1::add_to(Routes& routes) {
   add_jobs(routes);
   add_leases(routes);
   add_queues(routes);
+  add_flows(routes);
   routes.add("GET", "/v1/openapi.json", kOpen,
              [](Call call) { call.exchange.reply(json_answer(std::string(openapi_text()))); });
 }

@@ -12,6 +12,7 @@
 #include "codec/json.h"
 #include "server/answer.h"
 #include "server/errands.h"
+#include "server/event_streams.h"
 #include "server/fields.h"
 #include "server/long_polls.h"
 #include "server/routes.h"
@@ -31,11 +32,15 @@ class V1 {
   V1(const Access& access, Errands& errands)
       : queues_(access.queues()),
         work_(access, errands, v1_failure),
-        long_polls_(access.queues()) {}
+        long_polls_(access.queues()),
+        streams_(access) {}
 
   void add_to(Routes& routes);
   /// Ends what waits, with what there is: nothing.
-  void stop() { long_polls_.stop(); }
+  void stop() {
+    long_polls_.stop();
+    streams_.stop();
+  }
 
  private:
   // v1_jobs.cc
@@ -66,13 +71,30 @@ class V1 {
   void configure(Call call);
   void remove_queue(Call call);
   void pause(Call call, bool paused);
+  void purge(Call call);
   void list_groups(Call call);
   void limit_group(Call call);
   void verify(Call call);
 
+  // v1_flows.cc
+  void add_flows(Routes& routes);
+  void list_schedules(Call call);
+  void get_schedule(Call call);
+  void put_schedule(Call call);
+  using ScheduleVerb = Status (queue::Queues::*)(std::string_view, std::string_view);
+  void change_schedule(Call call, ScheduleVerb verb);
+  void run_schedule(Call call);
+  void list_batches(Call call);
+  void get_batch(Call call);
+  void open_batch(Call call);
+  using BatchVerb = Status (queue::Queues::*)(const queue::BatchRef&, const queue::CallOptions&);
+  void change_batch(Call call, BatchVerb verb);
+  void events(Call call);
+
   queue::Queues& queues_;
   Work work_;
   LongPolls long_polls_;
+  EventStreams streams_;
   Mutex configuring_;
 };
 

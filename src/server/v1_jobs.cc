@@ -105,7 +105,7 @@ void V1::enqueue_many(Call call, const Fields& fields) {
 }
 
 void V1::get_job(Call call) {
-  const auto job = queues_.get(job_of(call), {.payload = true, .history = true});
+  const auto job = queues_.get(job_of(call), {.payload = true, .history = true, .after = true});
   if (!job) return refuse_v1(call, job.error());
   Writer writer;
   put(writer, *job);
@@ -158,7 +158,10 @@ void V1::edit(Call call) {
     SLUICE_LET(due, fields.optional_integer("due_at", 0, INT64_MAX / 1'000'000));
     if (priority) request.priority = static_cast<std::int32_t>(*priority);
     if (due) request.due = WallTime(std::chrono::milliseconds(*due));
-    if (const auto payload = fields.raw("payload")) request.payload = std::string(*payload);
+    if (fields.has("payload") || fields.has("payload_base64")) {
+      SLUICE_LET(payload, parse_payload(fields));
+      request.payload = std::move(payload);
+    }
     return request;
   };
   auto request = parse();
@@ -184,7 +187,16 @@ void V1::change(Call call, JobVerb verb) {
 }
 
 void V1::requeue(Call call) {
-  const queue::RequeueRequest request{.queue = call.parts[0], .id = call.parts[1]};
+  queue::RequeueRequest request{.queue = call.parts[0], .id = call.parts[1]};
+  if (!call.request().body.empty()) {
+    const auto body = read_v1_body(call);
+    if (!body) return;
+    const auto fields = Fields::of(*body);
+    if (!fields) return refuse_v1(call, fields.error());
+    const auto keep = fields->boolean_or("keep_attempts", false);
+    if (!keep) return refuse_v1(call, keep.error());
+    request.keep_attempts = *keep;
+  }
   const std::string operation = operation_of(call);
   work_.look_up(std::move(call), [this, request, operation]() -> Result<net::HttpResponse> {
     SLUICE_TRY(queues_.requeue(request, {.operation = operation}));

@@ -35,6 +35,24 @@ void put_retry(Writer& writer, const queue::RetryPolicy& retry) {
   writer.end_object();
 }
 
+void put_after(Writer& writer, const std::vector<queue::After>& after) {
+  writer.name("after").array();
+  for (const queue::After& other : after) {
+    writer.object();
+    put_text(writer, "queue", other.queue);
+    writer.name("id").string(other.id);
+    writer.name("policy").string(queue::policy_name(other.policy)).end_object();
+  }
+  writer.end_array();
+}
+
+void put_unique(Writer& writer, const queue::Unique& unique) {
+  writer.name("unique").object().name("key").string(unique.key).name("lanes").array();
+  for (const queue::Lane lane : unique.lanes) writer.string(queue::lane_name(lane));
+  writer.end_array().name("window_ms").number(to_ms(unique.window));
+  writer.name("policy").string(unique_policy_name(unique.policy)).end_object();
+}
+
 template <class Number>
 void put_optional(Writer& writer, std::string_view name, const std::optional<Number>& number) {
   writer.name(name);
@@ -44,55 +62,15 @@ void put_optional(Writer& writer, std::string_view name, const std::optional<Num
     writer.null();
 }
 
-Result<queue::RetryPolicy> parse_retry(const Fields& fields, queue::RetryPolicy retry) {
-  SLUICE_LET(attempts, fields.optional_integer("attempts_max", 1, queue::kAttemptsMax));
-  SLUICE_LET(base, optional_ms(fields, "base_ms"));
-  SLUICE_LET(factor, fields.optional_real("factor"));
-  SLUICE_LET(cap, optional_ms(fields, "cap_ms"));
-  SLUICE_LET(jitter, fields.optional_real("jitter"));
-  if (attempts) retry.attempts_max = static_cast<std::uint32_t>(*attempts);
-  retry.base = base.value_or(retry.base);
-  retry.factor = factor.value_or(retry.factor);
-  retry.cap = cap.value_or(retry.cap);
-  retry.jitter = jitter.value_or(retry.jitter);
-  return retry;
-}
-
-Result<std::string> parse_payload(const Fields& fields) {
-  if (!fields.has("payload_base64")) {
-    const auto raw = fields.raw("payload");
-    return raw ? std::string(*raw) : std::string();
-  }
-  SLUICE_LET(text, fields.text("payload_base64"));
-  auto bytes = codec::from_base64(text);
-  if (bytes) return std::move(*bytes);
-  return error(Code::invalid_argument, "payload_base64 must be base64, with padding");
-}
-
-/// A limit: null takes it away, a number sets it, nothing leaves it.
-template <class Number>
-Status parse_limit(const Fields& fields, std::string_view member, bool named, std::int64_t most,
-                   std::optional<Number>& limit) {
-  SLUICE_LET(number, fields.optional_integer(member, 0, most));
-  if (number)
-    limit = static_cast<Number>(*number);
-  else if (named)
-    limit.reset();
-  return {};
-}
-
 }  // namespace
 
 std::int64_t to_ms(WallTime time) {
   return to_ms(time.time_since_epoch());
 }
 
-Result<std::optional<Duration>> optional_ms(const Fields& fields, std::string_view member) {
-  constexpr auto kMost =
-      std::chrono::duration_cast<std::chrono::milliseconds>(queue::kDelayMax).count();
-  SLUICE_LET(ms, fields.optional_integer(member, 0, kMost));
-  if (!ms) return std::optional<Duration>();
-  return std::optional<Duration>(std::chrono::milliseconds(*ms));
+std::string_view unique_policy_name(queue::UniquePolicy policy) {
+  if (policy == queue::UniquePolicy::keep) return "keep";
+  return policy == queue::UniquePolicy::replace ? "replace" : "reject";
 }
 
 void put(Writer& writer, const queue::Job& job) {
@@ -119,6 +97,7 @@ void put(Writer& writer, const queue::Job& job) {
   put_text(writer, "schedule", job.schedule);
   put_time(writer, "planned_at", job.planned);
   if (job.retry) put_retry(writer, *job.retry);
+  if (!job.after.empty()) put_after(writer, job.after);
   writer.name("payload_bytes").number(job.payload_bytes);
   if (job.payload) put_payload(writer, *job.payload);
   if (!job.history.empty()) {
@@ -151,6 +130,21 @@ void put(Writer& writer, const queue::Lease& lease) {
   writer.end_object();
 }
 
+void put(Writer& writer, const queue::NewJob& job) {
+  writer.object();
+  put_text(writer, "queue", job.queue);
+  put_text(writer, "id", job.id);
+  put_text(writer, "group", job.group);
+  if (job.priority) writer.name("priority").number(*job.priority);
+  put_text(writer, "label", job.label);
+  if (job.ttl != Duration{}) writer.name("ttl_ms").number(to_ms(job.ttl));
+  if (job.hold) writer.name("hold").boolean(true);
+  if (job.retry) put_retry(writer, *job.retry);
+  if (job.unique) put_unique(writer, *job.unique);
+  if (!job.payload.empty()) put_payload(writer, job.payload);
+  writer.end_object();
+}
+
 void put(Writer& writer, const queue::Counts& counts) {
   writer.object();
   for (std::size_t i = 1; i <= queue::kLaneCount; ++i) {
@@ -172,73 +166,26 @@ void put(Writer& writer, const queue::QueueConfig& config) {
   put_optional(writer, "active_max", config.active_max);
   put_optional(writer, "group_max", config.group_max);
   put_optional(writer, "backlog_max", config.backlog_max);
+  writer.name("rate");
+  if (config.rate) {
+    writer.object().name("jobs").number(config.rate->jobs);
+    writer.name("per_ms").number(to_ms(config.rate->per));
+    writer.name("burst").number(config.rate->burst).end_object();
+  } else {
+    writer.null();
+  }
+  writer.name("labels").array();
+  for (const queue::Label& label : config.labels)
+    writer.object()
+        .name("name")
+        .string(label.name)
+        .name("priority")
+        .number(label.priority)
+        .end_object();
+  writer.end_array();
   writer.name("shards").number(config.shards);
   writer.name("fair").boolean(config.fair).name("events").boolean(config.events);
   writer.end_object();
-}
-
-Result<queue::NewJob> parse_new_job(const Fields& fields, const std::string& queue) {
-  queue::NewJob job{.queue = queue};
-  SLUICE_LET(id, fields.optional_name("id"));
-  SLUICE_LET(group, fields.optional_name("group"));
-  SLUICE_LET(payload, parse_payload(fields));
-  SLUICE_LET(priority, fields.optional_integer("priority", INT32_MIN, INT32_MAX));
-  SLUICE_LET(label, fields.optional_name("label"));
-  SLUICE_LET(delay, optional_ms(fields, "delay_ms"));
-  SLUICE_LET(due, fields.optional_integer("due_at", 0, INT64_MAX / 1'000'000));
-  SLUICE_LET(ttl, optional_ms(fields, "ttl_ms"));
-  SLUICE_LET(hold, fields.boolean_or("hold", false));
-  SLUICE_LET(batch, fields.optional_name("batch"));
-  job.id = id.value_or("");
-  job.group = group.value_or("");
-  job.payload = std::move(payload);
-  if (priority) job.priority = static_cast<std::int32_t>(*priority);
-  job.label = label.value_or("");
-  job.delay = delay.value_or(Duration{});
-  if (due) job.due = WallTime(std::chrono::milliseconds(*due));
-  job.ttl = ttl.value_or(Duration{});
-  job.hold = hold;
-  job.batch = batch.value_or("");
-  if (fields.has("retry")) {
-    SLUICE_LET(retry, fields.object("retry"));
-    SLUICE_LET(policy, parse_retry(retry, {}));
-    job.retry = policy;
-  }
-  return job;
-}
-
-Result<queue::QueueConfig> parse_config(const Fields& fields, queue::QueueConfig config) {
-  SLUICE_LET(priority, fields.optional_integer("priority", INT32_MIN, INT32_MAX));
-  SLUICE_LET(lease, optional_ms(fields, "lease_ms"));
-  SLUICE_LET(lapses, fields.optional_integer("lapses_max", 1, queue::kAttemptsMax));
-  SLUICE_LET(done, optional_ms(fields, "done_retention_ms"));
-  SLUICE_LET(dead, optional_ms(fields, "dead_retention_ms"));
-  SLUICE_LET(shards, fields.optional_integer("shards", 1, UINT32_MAX));
-  SLUICE_LET(fair, fields.boolean_or("fair", config.fair));
-  SLUICE_LET(events, fields.boolean_or("events", config.events));
-  SLUICE_TRY(parse_limit(fields, "active_max", fields.names_it("active_max"), UINT32_MAX,
-                         config.active_max));
-  SLUICE_TRY(
-      parse_limit(fields, "group_max", fields.names_it("group_max"), UINT32_MAX, config.group_max));
-  SLUICE_TRY(parse_limit(fields, "backlog_max", fields.names_it("backlog_max"), INT64_MAX,
-                         config.backlog_max));
-  if (priority) config.priority = static_cast<std::int32_t>(*priority);
-  config.lease = lease.value_or(config.lease);
-  if (lapses) config.lapses_max = static_cast<std::uint32_t>(*lapses);
-  config.done_retention = done.value_or(config.done_retention);
-  if (dead)
-    config.dead_retention = *dead;
-  else if (fields.names_it("dead_retention_ms"))
-    config.dead_retention = Duration::max();
-  if (shards) config.shards = static_cast<std::uint32_t>(*shards);
-  config.fair = fair;
-  config.events = events;
-  if (fields.has("retry")) {
-    SLUICE_LET(retry, fields.object("retry"));
-    SLUICE_LET(policy, parse_retry(retry, config.retry));
-    config.retry = policy;
-  }
-  return config;
 }
 
 }  // namespace sluice::server

@@ -15,10 +15,16 @@ using codec::json::Writer;
 // value, stored as its text; bytes that are no JSON go as "payload_base64".
 void put(Writer& writer, const queue::Job& job);
 void put(Writer& writer, const queue::Lease& lease);
+void put(Writer& writer, const queue::NewJob& job);
 void put(Writer& writer, const queue::Counts& counts);
 void put(Writer& writer, const queue::QueueConfig& config);
 
+/// "reject", "keep", "replace".
+std::string_view unique_policy_name(queue::UniquePolicy policy);
+
 Result<queue::NewJob> parse_new_job(const Fields& fields, const std::string& queue);
+/// "payload" or "payload_base64"; empty if neither is there.
+Result<std::string> parse_payload(const Fields& fields);
 /// Starts from `config`: what is not named stays.
 Result<queue::QueueConfig> parse_config(const Fields& fields, queue::QueueConfig config);
 

@@ -36,6 +36,7 @@ void V1::add_queues(Routes& routes) {
              [this](Call call) { pause(std::move(call), true); });
   routes.add("POST", "/v1/queues/:queue/resume", Need{May::admin, On::part},
              [this](Call call) { pause(std::move(call), false); });
+  add("POST", "/v1/queues/:queue/purge", {May::admin, On::part}, &V1::purge);
   add("GET", "/v1/queues/:queue/groups", {May::read, On::part}, &V1::list_groups);
   add("PUT", "/v1/queues/:queue/groups/:group", {May::admin, On::part}, &V1::limit_group);
   add("GET", "/v1/verify", {May::admin, On::everything}, &V1::verify);
@@ -100,6 +101,26 @@ void V1::pause(Call call, bool paused) {
   work_.look_up(std::move(call), [this, name, paused]() -> Result<net::HttpResponse> {
     SLUICE_TRY(paused ? queues_.pause(name) : queues_.resume(name));
     return json_answer("{}");
+  });
+}
+
+void V1::purge(Call call) {
+  const auto body = read_v1_body(call);
+  if (!body) return;
+  const auto fields = Fields::of(*body);
+  if (!fields) return refuse_v1(call, fields.error());
+  const auto name = fields->name("lane");
+  if (!name) return refuse_v1(call, name.error());
+  const auto lane = queue::lane_from_name(*name);
+  if (!lane)
+    return refuse_v1(call, {Code::invalid_argument, "lane must be done, dead or cancelled"});
+  const auto limit = fields->optional_integer("limit", 1);
+  if (!limit) return refuse_v1(call, limit.error());
+  const std::string queue = call.parts[0];
+  const auto most = static_cast<std::uint64_t>(limit->value_or(INT64_MAX));
+  work_.look_up(std::move(call), [=, this]() -> Result<net::HttpResponse> {
+    SLUICE_LET(removed, queues_.purge(queue, *lane, most));
+    return json_answer(Writer().object().name("removed").number(removed).end_object().take());
   });
 }
 

@@ -87,6 +87,8 @@ class Soundness(unittest.TestCase):
         references = {one["$ref"] for one in walk(DOCUMENT.value) if "$ref" in one}
         components = {f"#/components/{kind}/{name}"
                       for kind, named in DOCUMENT.value["components"].items() for name in named}
+        references |= {f"#/components/securitySchemes/{name}" for one in walk(DOCUMENT.value)
+                       for need in one.get("security", ()) for name in need}
         self.assertEqual(references, components)
 
     def test_every_word_of_every_schema_is_checked(self):
@@ -125,10 +127,30 @@ class Soundness(unittest.TestCase):
                     continue
                 schema = response["content"]["application/json"]["schema"]
                 code = schema["properties"]["error"]["properties"]["code"]
+                # Who is not known gets the code of those who may not, and another status.
                 for name in code.get("enum") or [code["const"]]:
-                    self.assertEqual(CODES[name][0], status, (str(operation), name))
-                self.assertEqual("Retry-After" in response.get("headers", {}),
-                                 status in (429, 503), (str(operation), status))
+                    self.assertEqual(CODES[name][0], 403 if status == 401 else status,
+                                     (str(operation), name))
+
+    def test_headers_of_answers(self):
+        for operation in DOCUMENT.operations():
+            for status, response in operation.responses().items():
+                for name, statuses in (("Retry-After", (429, 503)), ("WWW-Authenticate", (401,))):
+                    self.assertEqual(name in response.get("headers", {}), status in statuses,
+                                     (str(operation), status))
+                # A body that is too large is refused before anybody looks at the request.
+                self.assertEqual("X-Request-Id" in response.get("headers", {}), status != 413,
+                                 (str(operation), status))
+
+    def test_tokens_are_asked_for_everywhere_but_for_the_document(self):
+        for operation in DOCUMENT.operations():
+            is_open = operation.path == "/v1/openapi.json"
+            needs = operation.value.get("security", DOCUMENT.value["security"])
+            self.assertEqual(needs, [] if is_open else [{"Token": []}, {}], operation)
+            for status in (401, 403, 429):
+                self.assertEqual(status in operation.responses(), not is_open, operation)
+            if "{queue}" in operation.path or operation.value["tags"] == ["leases"]:
+                self.assertIn(404, operation.responses(), operation)
 
 
 class Routes(V1Test):

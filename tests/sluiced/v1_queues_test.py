@@ -7,11 +7,16 @@ from v1 import LANES, WEEK_MS, V1Test, held, path_of
 
 DEFAULTS = {"priority": 5, "lease_ms": 60_000, "lapses_max": 5, "done_retention_ms": 0,
             "dead_retention_ms": None, "active_max": None, "group_max": None, "backlog_max": None,
+            "rate": None, "labels": [{"name": "high", "priority": 0},
+                                     {"name": "normal", "priority": 5},
+                                     {"name": "low", "priority": 10}],
             "shards": 1, "fair": False, "events": True,
             "retry": {"attempts_max": 3, "base_ms": 2000, "factor": 2.0, "cap_ms": 300_000,
                       "jitter": 0.0}}
 OTHERS = {"priority": -3, "lease_ms": WEEK_MS, "lapses_max": 1, "done_retention_ms": 1000,
           "dead_retention_ms": 0, "active_max": 0, "group_max": 4, "backlog_max": 2**63 - 1,
+          "rate": {"jobs": 7, "per_ms": 60_000, "burst": 3},
+          "labels": [{"name": "urgent", "priority": -2**31}],
           "shards": 256, "fair": True, "events": False,
           "retry": {"attempts_max": 1, "base_ms": 0, "factor": 1.5, "cap_ms": 1, "jitter": 1.0}}
 
@@ -39,7 +44,7 @@ class Settings(V1Test):
             self.assertEqual(self.client.configure(self.queue, retry={name: value}), expected, name)
 
     def test_null_takes_limits_away_and_leaves_the_rest(self):
-        limits = {"active_max", "group_max", "backlog_max", "dead_retention_ms"}
+        limits = {"active_max", "group_max", "backlog_max", "dead_retention_ms", "rate"}
         self.client.configure(self.queue, **OTHERS)
         for name in OTHERS:
             config = self.client.configure(self.queue, **{name: None})
