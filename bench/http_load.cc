@@ -10,10 +10,10 @@
 #include <fstream>
 #include <sstream>
 
-#include "program.h"
-
 namespace sluice::bench {
 namespace {
+
+constexpr const char* kPath = "PATH=/usr/bin:/bin";
 
 std::string read_all(const std::string& path) {
   std::ostringstream text;
@@ -63,21 +63,35 @@ Result<std::string> program_beside(const std::string& name) {
   return self.substr(0, self.rfind('/') + 1) + name;
 }
 
+Result<Server> Server::start(const std::string& dir, const std::vector<std::string>& words) {
+  SLUICE_LET(process,
+             Process::start({.words = words, .environment = {kPath}, .output = dir + "/server"}));
+  SLUICE_LET(url, wait_for_address(dir + "/server"));
+  return Server{.process = std::move(process), .url = std::move(url)};
+}
+
+Result<Cost> Server::stop() {
+  kill(process.pid(), SIGTERM);
+  return process.finish();
+}
+
+Result<Server> start_sluiced(const std::string& dir, const std::string& data) {
+  SLUICE_LET(sluiced, program_beside("sluiced"));
+  return Server::start(
+      dir, {sluiced, "--listen", "127.0.0.1:0", "--data", data, "--log-level", "error"});
+}
+
 Result<Served> serve_load(const std::string& dir, const std::vector<std::string>& words,
                           const Load& load) {
   const std::string script = dir + "/load.lua";
   std::ofstream(script) << load.script;
-  const std::vector<std::string> environment = {"PATH=/usr/bin:/bin"};
-  SLUICE_LET(server, Process::start(
-                         {.words = words, .environment = environment, .output = dir + "/server"}));
-  SLUICE_LET(address, wait_for_address(dir + "/server"));
+  SLUICE_LET(server, Server::start(dir, words));
   SLUICE_TRY(
       run_program({.words = {"wrk", "-t1", "-c" + std::to_string(load.connections),
-                             "-d" + std::to_string(load.seconds) + "s", "-s", script, address},
-                   .environment = environment,
+                             "-d" + std::to_string(load.seconds) + "s", "-s", script, server.url},
+                   .environment = {kPath},
                    .output = dir + "/wrk"}));
-  kill(server.pid(), SIGTERM);
-  SLUICE_LET(cost, server.finish());
+  SLUICE_LET(cost, server.stop());
   SLUICE_LET(served, parse_wrk(read_all(dir + "/wrk")));
   served.cpu_seconds = cost.cpu_seconds;
   return served;

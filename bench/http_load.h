@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench.h"
+#include "program.h"
 
 namespace sluice::bench {
 
@@ -26,6 +27,19 @@ struct Served {
   double per_second() const { return static_cast<double>(requests) / wall_seconds; }
   double cpu_us_each() const { return cpu_seconds * 1e6 / static_cast<double>(requests); }
 };
+
+/// A server in a process of its own. It is killed if it still runs when this object goes.
+struct Server {
+  Process process;
+  std::string url;
+
+  /// `words` prints "listening on URL" first; `dir` is for what it prints.
+  static Result<Server> start(const std::string& dir, const std::vector<std::string>& words);
+  /// Ends it with SIGTERM.
+  Result<Cost> stop();
+};
+/// The sluiced beside this program, on the store in `data`.
+Result<Server> start_sluiced(const std::string& dir, const std::string& data);
 
 /// Starts the server `words`, which prints "listening on URL" first, puts the load on it, and ends
 /// it with SIGTERM. `dir` is for what it prints. Fails if an answer is not 2xx.
