@@ -3,11 +3,13 @@
 Those that are about speed are in speed_test.py.
 """
 import socket
+import subprocess
 import time
 from urllib.parse import quote
 
-from harness import (LONG, PATIENCE, OwnServiceTest, SluicedTest, in_step, in_threads, main,
-                     wait_past, wait_until)
+from harness import (LONG, PATIENCE, SLUICED, Client, OwnServiceTest, SluicedTest, in_step,
+                     in_threads, main, wait_past, wait_until)
+from v1 import Api, held, path_of
 
 
 class Limits(OwnServiceTest):
@@ -294,6 +296,59 @@ class Leases(SluicedTest):
         wait_until(lambda: self.client.count(self.team) == 1, "the deadline to be kept")
         self.assertEqual(self.pop_again()["job"]["id"], "dropped")
         self.assertEqual(self.client.reconcile(self.team, self.crawl), [0] * 4)
+
+
+class Native(OwnServiceTest):
+    """What the compatible routes cannot say is said below /v1, of the same jobs."""
+
+    def setUp(self):
+        super().setUp()
+        self.api = Api(self.service)
+        self.addCleanup(self.api.close)
+
+    def test_w19_many_jobs_go_in_one_request_and_a_claim_waits(self):
+        self.client.push(self.team, "first")
+        self.api.enqueue_many(self.team, [{"id": f"j{one}", "payload": one} for one in range(999)])
+        self.assertEqual(self.client.count(self.team), 1000)
+        leases = self.api.claim(self.team, max=1000)
+        self.assertEqual(len(leases), 1000)
+        self.assertEqual(self.api.settle_many("ack", [held(lease) for lease in leases]),
+                         [{}] * 1000)
+        self.assertEqual(self.client.count(self.team), 0)
+
+        def claim_or_push(index):
+            if index == 0:
+                return self.api.claim(self.team, wait_ms=60_000)
+            wait_past(0.2)
+            client = Client(self.service)
+            client.push(self.team, "late")
+            return client.close()
+
+        (lease,), _ = in_threads(2, claim_or_push)
+        self.assertEqual(lease["id"], "late")
+
+    def test_w23_it_can_be_watched_guarded_and_stopped(self):
+        """Metrics, tokens, idempotency, dead jobs, attempts, crawls in detail, a clean end."""
+        key = "the same call"
+        ids = {self.api.enqueue(self.team, key=key, group=self.crawl, retry={"attempts_max": 2})
+               for _ in range(3)}
+        self.assertEqual(len(ids), 1)
+        for attempt in (1, 2):
+            lease = self.api.claim_one(self.team)
+            self.assertEqual(lease["attempt"], attempt)
+            (group,) = self.api.ok("GET", path_of(self.team) + "/groups")["groups"]
+            self.assertEqual((group["name"], group["counts"]["leased"]), (self.crawl, 1))
+            self.api.fail(lease, error="no", delay_ms=0)
+        self.assertEqual(set(self.api.job_ids(self.team, group=self.crawl)), ids)
+        self.assertEqual(set(self.api.job_ids(self.team, lane="dead")), ids)
+        metrics = self.client.call("GET", "/metrics").body.decode()
+        self.assertRegex(metrics, r'sluiced_jobs\{[^}]*lane="dead"[^}]*\} 1\n')
+        made = subprocess.run([SLUICED, "token", "add", "t", "--may", "admin", "--data",
+                               self.service.data], capture_output=True, text=True, check=True)
+        wait_until(lambda: self.client.call("GET", "/metrics").status == 401, "the token to count")
+        bearer = {"authorization": f"Bearer {made.stdout.strip()}"}
+        self.assertEqual(self.client.call("GET", "/metrics", headers=bearer).status, 200)
+        self.assertEqual(self.service.stop(), 0)
 
 
 if __name__ == "__main__":
