@@ -100,10 +100,6 @@ std::shared_ptr<const Access::Table> Access::table() const {
   return table_;
 }
 
-bool Access::required() const {
-  return !table()->version.empty();
-}
-
 Status Access::refresh() {
   const std::shared_ptr<const Table> old = table();
   SLUICE_LET(version, read_tokens_version(queues_.store()));
@@ -121,6 +117,7 @@ Status Access::refresh() {
   }
   const MutexLock lock(mutex_);
   table_ = fresh;
+  required_ = !fresh->version.empty();
   return {};
 }
 

@@ -63,7 +63,7 @@ class Access {
   Status refresh();
 
   /// Whether a request needs a token.
-  bool required() const;
+  bool required() const { return required_; }
   /// By the value of the Authorization field; null if it names no token that is good.
   std::shared_ptr<Grant> find(std::string_view authorization) const;
 
@@ -90,6 +90,7 @@ class Access {
   queue::Queues& queues_;
   const Clock& clock_;
   mutable Limited limited_;
+  std::atomic<bool> required_ = false;  // Asked for every request.
   mutable Mutex mutex_;
   std::shared_ptr<const Table> table_ SLUICE_GUARDED_BY(mutex_) = std::make_shared<const Table>();
 };
