@@ -17,7 +17,19 @@
 namespace sluice::cli {
 
 /// What an option or argument takes: what completion offers for it.
-enum class Takes : std::uint8_t { nothing, text, file, folder, queue, job, state, worker, key };
+enum class Takes : std::uint8_t {
+  nothing,
+  text,
+  file,
+  folder,
+  shell,  ///< bash, zsh or fish.
+  level,  ///< Of a log.
+  queue,
+  job,
+  state,
+  worker,
+  key
+};
 
 struct Option {
   std::string_view name;   ///< "--max-retries".
@@ -48,6 +60,8 @@ struct Command {
 
 /// Options that every command takes.
 std::span<const Option> global_options();
+/// In the order in which --help shows them.
+const std::vector<Command>& all_commands();
 /// "queuectl".
 std::string_view program_name();
 

@@ -2,15 +2,13 @@
 #include "queuectl/context.h"
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
-#include "cli/visible.h"
+#include "cli/output.h"
 
 namespace sluice::cli {
 namespace {
@@ -51,25 +49,6 @@ LogSink store_log(bool quiet) {
 }
 
 }  // namespace
-
-void write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t wrote = write(fd, text.data(), text.size());
-    if (wrote < 0 && errno == EINTR) continue;
-    // Messages that nobody can read are no reason to stop: a worker outlives its terminal.
-    if (wrote < 0 && fd == 2) return;
-    if (wrote < 0 && errno == EPIPE) {
-      // As if the signal had not been ignored: `queuectl list | head -1` is no error.
-      signal(SIGPIPE, SIG_DFL);
-      raise(SIGPIPE);
-    }
-    if (wrote < 0) {
-      write_all(2, std::string("queuectl: cannot write: ") + std::strerror(errno) + "\n");
-      _exit(kFailed);
-    }
-    text.remove_prefix(static_cast<std::size_t>(wrote));
-  }
-}
 
 Result<std::unique_ptr<Context>> Context::make(const Arguments& arguments) {
   std::unique_ptr<Context> context(new Context);

@@ -82,8 +82,4 @@ std::string queue_of(const Arguments& arguments);
 /// The jobs that the words name, at least one: `invalid_argument` if there is none.
 Result<std::vector<queue::JobRef>> jobs_of(const Arguments& arguments);
 
-/// Writes all of it. If nobody reads standard output any more the program ends; what standard error
-/// does not take is lost.
-void write_all(int fd, std::string_view text);
-
 }  // namespace sluice::cli

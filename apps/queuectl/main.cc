@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
 #include "cli/help.h"
-#include "cli/suggest.h"
+#include "cli/output.h"
 #include "cli/visible.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
@@ -31,41 +32,6 @@ int report(const Status& status) {
   return code_info(status.code()).exit_code;
 }
 
-/// "worker --help": the commands that begin with that word. Empty if there is none.
-std::string group_help(const std::string& word) {
-  std::string text;
-  for (const Command& command : all_commands())
-    if (command.name.starts_with(word + " ")) {
-      std::string name(command.name);
-      name.resize(std::max<std::size_t>(name.size() + 2, 18), ' ');
-      text += "  " + name + std::string(command.summary) + "\n";
-    }
-  return text.empty() ? text : "Usage: queuectl " + word + " COMMAND [OPTIONS]\n\n" + text;
-}
-
-int unknown_command(const std::vector<std::string>& words) {
-  std::vector<std::string_view> names;
-  for (const Command& command : all_commands()) names.push_back(command.name);
-  std::string word = words.front();
-  const auto asks = [](const std::string& one) { return one == "--help" || one == "-h"; };
-  if (const std::string help = group_help(word);
-      !help.empty() && std::ranges::any_of(words, asks)) {
-    write_all(1, help);
-    return kOk;
-  }
-  const auto is_group = [&](std::string_view name) { return name.starts_with(word + " "); };
-  if (words.size() > 1 && std::ranges::any_of(names, is_group)) word += " " + words[1];
-  std::string hint = did_you_mean(word, names);
-  if (std::ranges::any_of(names, is_group)) {
-    std::string group;
-    for (const auto name : names)
-      if (is_group(name)) group.append(group.empty() ? "" : ", ").append(name);
-    hint = "there are " + group;
-  }
-  if (hint.empty()) hint = "see queuectl --help";
-  return report({Code::invalid_argument, "there is no command " + in_quotes(word) + ": " + hint});
-}
-
 int run(const Command& command, const std::vector<std::string>& words) {
   const auto arguments = Arguments::parse(command, words);
   if (!arguments) return report(arguments.error());
@@ -81,15 +47,6 @@ int run(const Command& command, const std::vector<std::string>& words) {
   if (!context) return report(context.error());
   const auto code = command.run(**context, *arguments);
   return code ? *code : report(code.error());
-}
-
-/// `__complete WHAT [QUEUE]`, for completion scripts.
-int complete(const std::vector<std::string>& options, const std::vector<std::string>& words) {
-  const auto arguments = Arguments::parse({}, options);
-  if (!arguments) return kFailed;
-  const auto context = Context::make(*arguments);
-  const std::string queue = words.size() > 2 ? words[2] : std::string(kDefaultQueue);
-  return context && complete_words(**context, words[1], queue) ? kOk : kFailed;
 }
 
 int start(std::vector<std::string> words) {
@@ -118,11 +75,15 @@ int start(std::vector<std::string> words) {
     write_all(asked ? 1 : 2, program_help());
     return asked ? kOk : code_info(Code::invalid_argument).exit_code;
   }
-  if (words.size() >= 2 && words.front() == "__complete") return complete(front, words);
-  const FoundCommand found = find_command(words);
+  const Command question = complete_command();
+  const FoundCommand found =
+      words.front() == question.name ? FoundCommand{&question, 1} : find_command(words);
   if (found.command == nullptr) {
     words.insert(words.end(), front.begin(), front.end());
-    return unknown_command(words);
+    const auto help = group_help(words);
+    if (!help) return report(help.error());
+    write_all(1, *help);
+    return kOk;
   }
   words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(found.words));
   words.insert(words.begin(), front.begin(), front.end());
@@ -143,15 +104,6 @@ const std::vector<Command>& all_commands() {
     return all;
   }();
   return commands;
-}
-
-FoundCommand find_command(const std::vector<std::string>& words) {
-  const std::string two = words.size() > 1 ? words[0] + " " + words[1] : std::string();
-  for (const Command& command : all_commands())
-    if (!two.empty() && (command.name == two || command.alias == two)) return {&command, 2};
-  for (const Command& command : all_commands())
-    if (command.name == words[0] || command.alias == words[0]) return {&command, 1};
-  return {};
 }
 
 }  // namespace sluice::cli

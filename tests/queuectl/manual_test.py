@@ -4,9 +4,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 
 from harness import QUEUECTL, ToldTest, lines_of, main, wait_until
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from shells import bash_offers, fish_offers, zsh_line
 
 
 def installed(name):
@@ -42,13 +46,13 @@ class Completion(ToldTest):
         self.assertIn("bash", self.fails(2, "completion", "bahs"))
 
     def complete(self, *words):
-        """What bash offers for the last word."""
-        script = ('source <(queuectl completion bash); COMP_WORDS=("$@"); '
-                  'COMP_CWORD=$(($# - 1)); _queuectl; printf "%s\\n" "${COMPREPLY[@]}"')
-        done = subprocess.run(["bash", "--norc", "-c", script, "bash", "queuectl", *words],
-                              capture_output=True, env=self.env, cwd=self.home, check=False)
-        self.assertEqual((done.returncode, done.stderr), (0, b""), words)
-        return [word for word in done.stdout.decode().splitlines() if word]
+        return bash_offers("queuectl", *words, env=self.env, cwd=self.home)
+
+    def fish(self, *words):
+        return fish_offers("queuectl", *words, env=self.env, cwd=self.home)
+
+    def zsh(self, *words, **options):
+        return zsh_line("queuectl", *words, env=self.env, cwd=self.home, **options)
 
     def test_real_words(self):
         if not installed("bash"):
@@ -71,7 +75,45 @@ class Completion(ToldTest):
         self.assertEqual(self.complete("list", "--queue", "n"), ["nightly"])
         self.assertEqual(self.complete("config", "set", "max"), ["max-retries"])
         self.assertEqual(self.complete("enqueue", "--cwd", "bi"), ["bin"])
+        self.assertEqual(self.complete("completion", "b"), ["bash"])
         self.assertEqual(self.complete("nonsense", ""), [])
+
+    def test_fish_offers_them_too(self):
+        if not installed("fish"):
+            self.skipTest("fish is not installed")
+        self.q("enqueue", "true", "--id", "build-1")
+        self.assertEqual(self.fish("enq"), ["enqueue"])
+        self.assertEqual(self.fish("worker", "st"), ["start", "stop"])
+        self.assertEqual(self.fish("worker", "stop", "st"), [])
+        self.assertEqual(self.fish("worker", "start", "--dr"), ["--drain"])
+        self.assertEqual(self.fish("add", "--max-r"), ["--max-retries"])
+        self.assertEqual(self.fish("--db", self.db, "list", "--state", "comp"), ["completed"])
+        self.assertEqual(self.fish("show", "b"), ["build-1"])
+
+    def test_zsh_offers_them_too(self):
+        if not installed("zsh"):
+            self.skipTest("zsh is not installed")
+        self.q("enqueue", "true", "--id", "build-1")
+        self.assertEqual(self.zsh("worker", "sta"), "queuectl worker start ")
+        self.assertEqual(self.zsh("worker", "sta", installed=True), "queuectl worker start ")
+        self.assertEqual(self.zsh("show", "b"), "queuectl show build-1 ")
+
+    def test_names_are_not_run(self):
+        trap = os.path.join(self.home, "sprung")
+        name = f"x$(touch {trap})`touch {trap}`;'"
+        self.q("enqueue", "true", "--id", name)
+        os.mkdir(os.path.join(self.home, "x$(touch sprung)"))
+        quoted = {"bash": lambda: self.complete("show", "x"),
+                  "zsh": lambda: [self.zsh("show", "x")[len("queuectl show "):].rstrip()]}
+        for shell, offered in quoted.items():
+            if installed(shell):
+                done = subprocess.run([shell, "-c", f"printf %s {offered()[0]}"],
+                                      capture_output=True, check=True, cwd=self.home)
+                self.assertEqual(done.stdout.decode(), name)
+        if installed("fish"):
+            self.assertEqual(self.fish("show", "x"), [name])
+        self.assertEqual(self.complete("enqueue", "--cwd", "x"), [r"x\$\(touch\ sprung\)"])
+        self.assertFalse(os.path.exists(trap))
 
     def test_the_jobs_of_the_store_and_queue_in_question(self):
         other = os.path.join(self.home, "other")
@@ -114,6 +156,10 @@ class Manual(ToldTest):
 
     def test_the_version_is_an_option_of_every_command(self):
         self.assertEqual(self.q("list", "--version"), self.q("--version"))
+
+    def test_no_word_is_no_command(self):
+        self.assertIn('there is no command ""', self.fails(2, ""))
+        self.assertIn('there is no command ""', self.fails(2, "", "list"))
 
     def test_every_command_explains_itself(self):
         commands = re.findall(r"^  ([a-z]+(?: [a-z]+)?)  ",

@@ -27,17 +27,8 @@ std::vector<Command> keep_commands();    ///< backup, compact, export.
 std::vector<Command> completion_commands();
 std::vector<Command> man_commands();
 
-/// All of them, in the order in which --help shows them.
-const std::vector<Command>& all_commands();
-/// The command that the words begin with, by name or alias, and how many words that takes.
-struct FoundCommand {
-  const Command* command = nullptr;
-  std::size_t words = 0;
-};
-FoundCommand find_command(const std::vector<std::string>& words);
-
-/// What completion scripts ask for: prints "jobs" (of the queue), "queues" or "workers", one per
-/// line.
-Result<int> complete_words(Context& context, std::string_view what, const std::string& queue);
+/// What completion scripts ask: words that there are, one per line. Not for people, so --help and
+/// the rest do not know it.
+Command complete_command();
 
 }  // namespace sluice::cli

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/size.h"
 #include "cli/visible.h"

@@ -10,6 +10,7 @@
 
 #include "base/descriptor.h"
 #include "cli/duration.h"
+#include "cli/output.h"
 #include "cli/size.h"
 #include "cli/table.h"
 #include "cli/time.h"

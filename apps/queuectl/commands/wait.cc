@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/visible.h"
 #include "queuectl/commands/commands.h"

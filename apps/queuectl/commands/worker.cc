@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "cli/duration.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/size.h"
 #include "cli/table.h"
