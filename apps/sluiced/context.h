@@ -8,10 +8,14 @@
 #include <sluice/result.h>
 
 #include <memory>
+#include <string_view>
+#include <vector>
 
 #include "sluiced/settings.h"
 
 namespace sluice::cli {
+
+inline constexpr std::string_view kVersion = SLUICE_VERSION;
 
 class Context {
  public:
@@ -37,5 +41,7 @@ std::vector<Command> token_commands();
 
 /// Of commands that work on the store.
 std::vector<Option> store_options();
+
+std::vector<Command> manual_commands();  ///< completion, man.
 
 }  // namespace sluice::cli

@@ -2,13 +2,13 @@
 // Parse, call, print, exit code.
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "cli/commands.h"
 #include "cli/help.h"
-#include "cli/suggest.h"
+#include "cli/output.h"
 #include "cli/visible.h"
 #include "sluiced/context.h"
 
@@ -32,15 +32,13 @@ std::vector<Option> options_of(std::initializer_list<std::string_view> names) {
   for (std::size_t i = 0; i < all_settings().size(); ++i) {
     const Setting& setting = all_settings()[i];
     if (names.size() != 0 && std::ranges::find(names, setting.name) == names.end()) continue;
-    options.push_back({.name = spelled[i],
-                       .value = setting.value,
-                       .help = setting.help,
-                       .takes = setting.value.empty() ? Takes::nothing : Takes::text});
+    options.push_back(
+        {.name = spelled[i], .value = setting.value, .help = setting.help, .takes = setting.takes});
   }
   return options;
 }
 
-std::vector<Command> own_commands() {
+std::vector<Command> store_commands() {
   return {
       {.name = "",
        .alias = "",
@@ -74,18 +72,8 @@ std::vector<Command> own_commands() {
   };
 }
 
-const std::vector<Command>& commands() {
-  static const std::vector<Command> all = [] {
-    std::vector<Command> some = own_commands();
-    const std::vector<Command> more = token_commands();
-    some.insert(some.end(), more.begin(), more.end());
-    return some;
-  }();
-  return all;
-}
-
 int report(const Status& status) {
-  std::fprintf(stderr, "sluiced: %s\n", visible(status.message()).c_str());
+  write_all(2, "sluiced: " + visible(status.message()) + "\n");
   return code_info(status.code()).exit_code;
 }
 
@@ -101,41 +89,41 @@ Result<int> run(const Command& command, const std::vector<std::string>& words) {
     std::string text = command_help(command);
     if (command.name.empty()) {
       text += "\nCommands:\n";
-      for (const Command& other : commands())
+      for (const Command& other : all_commands())
         if (!other.name.empty()) text += command_line(other);
     }
-    std::fputs(text.c_str(), stdout);
+    write_all(1, text);
     return 0;
   }
   if (arguments.has("--version")) {
-    std::printf("sluiced %s\n", SLUICE_VERSION);
+    write_all(1, "sluiced " + std::string(kVersion) + "\n");
     return 0;
   }
-  SLUICE_LET(settings, read_settings(arguments, variable));
+  Settings settings;
+  // What takes no settings works also where they are wrong.
+  if (!command.options.empty()) {
+    SLUICE_LET(read, read_settings(arguments, variable));
+    settings = std::move(read);
+  }
   Context context(std::move(settings));
   return command.run(context, arguments);
 }
 
 int start(std::vector<std::string> words) {
-  const Command* command = &commands().front();
-  if (!words.empty() && !words.front().starts_with('-')) {
-    // "token add" has two words.
-    const std::string two = words.size() > 1 ? words[0] + " " + words[1] : words[0];
-    std::vector<std::string_view> names;
-    for (const Command& one : commands()) {
-      if (one.name == words[0] || one.name == two) command = &one;
-      if (!one.name.empty()) names.push_back(one.name);
-    }
-    if (command->name.empty()) {
-      std::string meant = did_you_mean(words[0], names);
-      if (meant.empty()) meant = did_you_mean(two, names);
-      return report({Code::invalid_argument, "there is no command " + in_quotes(words[0]) + ": " +
-                                                 (meant.empty() ? "see sluiced --help" : meant)});
-    }
-    const bool both = command->name.find(' ') != std::string_view::npos;
-    words.erase(words.begin(), words.begin() + (both ? 2 : 1));
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
   }
-  const auto code = run(*command, words);
+  FoundCommand found{&all_commands().front(), 0};
+  if (!words.empty() && !words.front().starts_with('-')) found = find_command(words);
+  if (found.command == nullptr) {
+    const auto help = group_help(words);
+    if (!help) return report(help.error());
+    write_all(1, *help);
+    return 0;
+  }
+  words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(found.words));
+  const auto code = run(*found.command, words);
   return code ? *code : report(code.error());
 }
 
@@ -147,6 +135,16 @@ std::vector<Option> store_options() {
 
 std::span<const Option> global_options() {
   return kGlobal;
+}
+
+const std::vector<Command>& all_commands() {
+  static const std::vector<Command> commands = [] {
+    std::vector<Command> all;
+    for (const auto& group : {store_commands(), token_commands(), manual_commands()})
+      all.insert(all.end(), group.begin(), group.end());
+    return all;
+  }();
+  return commands;
 }
 
 std::string_view program_name() {

@@ -63,11 +63,13 @@ Status check_level(std::string_view value) {
 constexpr std::array<Setting, 13> kSettings{{
     {"listen", "ADDR", "127.0.0.1:3100", "127.0.0.1:PORT, [::1]:PORT or unix:PATH; port 0: any",
      check_address},
-    {"data", "DIR", "./data", "where the jobs are", check_text},
-    {"tls-cert", "FILE", "", "serve TLS with this certificate, PEM with its chain", check_any},
-    {"tls-key", "FILE", "", "the key of that certificate", check_any},
-    {"allow-plain", "", "false", "serve other machines without TLS", check_switch},
-    {"allow-anonymous", "", "false", "serve other machines without tokens", check_switch},
+    {"data", "DIR", "./data", "where the jobs are", check_text, Takes::folder},
+    {"tls-cert", "FILE", "", "serve TLS with this certificate, PEM with its chain", check_any,
+     Takes::file},
+    {"tls-key", "FILE", "", "the key of that certificate", check_any, Takes::file},
+    {"allow-plain", "", "false", "serve other machines without TLS", check_switch, Takes::nothing},
+    {"allow-anonymous", "", "false", "serve other machines without tokens", check_switch,
+     Takes::nothing},
     {"compat-lease", "TIME", "60s", "how long a pop holds its job", check_duration},
     {"drain-time", "TIME", "25s", "how long requests may take after SIGTERM", check_duration},
     {"store-size", "SIZE", "64G", "the most that the store can hold; it can only grow",
@@ -75,7 +77,7 @@ constexpr std::array<Setting, 13> kSettings{{
     {"max-body", "SIZE", "2M", "the largest body of a request", check_body_size},
     {"max-connections", "N", "10000", "connections at once", check_connections},
     {"threads", "N", "0", "threads that serve connections; 0: one per core", check_threads},
-    {"log-level", "LEVEL", "info", "debug, info, warning or error", check_level},
+    {"log-level", "LEVEL", "info", "debug, info, warning or error", check_level, Takes::level},
 }};
 
 using Values = std::map<std::string, std::string, std::less<>>;
@@ -120,13 +122,6 @@ Result<Values> read_file(const std::string& path) {
   return values;
 }
 
-std::string variable_of(std::string_view name) {
-  std::string variable = "SLUICED_";
-  for (const char c : name)
-    variable += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-  return variable;
-}
-
 /// Every setting has a value that was checked.
 Result<Values> find_values(const Arguments& arguments, const Lookup& environment) {
   Values file;
@@ -166,6 +161,17 @@ Result<Values> find_values(const Arguments& arguments, const Lookup& environment
 
 std::span<const Setting> all_settings() {
   return kSettings;
+}
+
+std::string variable_of(std::string_view name) {
+  std::string variable = "SLUICED_";
+  for (const char c : name)
+    variable += c == '-' ? '_' : static_cast<char>(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
+  return variable;
+}
+
+std::span<const std::string_view> log_levels() {
+  return kLevels;
 }
 
 Result<Settings> read_settings(const Arguments& arguments, const Lookup& environment) {

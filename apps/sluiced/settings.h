@@ -23,8 +23,13 @@ struct Setting {
   std::string_view standard;
   std::string_view help;
   Status (*check)(std::string_view value);
+  Takes takes = Takes::text;
 };
 std::span<const Setting> all_settings();
+/// "SLUICED_STORE_SIZE" for "store-size".
+std::string variable_of(std::string_view name);
+/// What log-level can be, from the least important on.
+std::span<const std::string_view> log_levels();
 
 struct Settings {
   std::string listen = {};
