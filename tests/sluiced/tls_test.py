@@ -1,61 +1,21 @@
 """TLS: which versions are spoken, which files are taken, and how certificates are changed."""
-import http.client
 import os
 import shutil
 import signal
 import socket
 import ssl
-import subprocess
 import time
 import unittest
 import warnings
 
-from harness import PATIENCE, OwnServiceTest, Service, main, wait_until
+from harness import PATIENCE, OwnServiceTest, main, wait_until
 from programs import ProgramTest
-
-OPENSSL = shutil.which("openssl")
-
-
-def make_certificate(folder, name):
-    """A certificate for 127.0.0.1 and its key, both of this name."""
-    paths = os.path.join(folder, name + ".crt"), os.path.join(folder, name + ".key")
-    subprocess.run([OPENSSL, "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", f"/CN={name}",
-                    "-addext", "subjectAltName=IP:127.0.0.1", "-out", paths[0], "-keyout",
-                    paths[1]], check=True, capture_output=True, timeout=PATIENCE)
-    return paths
-
-
-def trusting(certificate, version=None):
-    """Trusts nothing but this certificate, and speaks any version of TLS or this one alone."""
-    context = ssl.create_default_context(cafile=certificate)
-    if version:
-        context.minimum_version = context.maximum_version = version
-    return context
+from tls import OPENSSL, TlsService, make_certificate, trusting
+from tokens import reload
 
 
 def peer_of(connection):
     return connection.sock.getpeercert(binary_form=True)
-
-
-class TlsService(Service):
-    greeting = rb"listening on https://127\.0\.0\.1:(\d+)\n"
-
-    def __init__(self, *options):
-        super().__init__(*options)
-        self.certificate, self.key = make_certificate(self.home, "first")
-        self.options += ("--tls-cert", self.certificate, "--tls-key", self.key)
-        self.context = trusting(self.certificate)
-
-    def connection(self, context=None):
-        return http.client.HTTPSConnection("127.0.0.1", self.port, timeout=PATIENCE,
-                                           context=context or self.context)
-
-    def replace(self, files):
-        """Puts other files in the place of the certificate and the key, each at once."""
-        for new, old in zip(files, (self.certificate, self.key)):
-            shutil.copy(new, old + ".new")
-            os.replace(old + ".new", old)
 
 
 @unittest.skipUnless(OPENSSL, "there is no openssl to make certificates with")
@@ -172,8 +132,7 @@ class Reloads(TlsTest):
     def reload(self):
         """Returns what was logged about it."""
         before = self.service.said()
-        self.service.process.send_signal(signal.SIGHUP)
-        wait_until(lambda: self.service.said() != before, "the reload to be logged")
+        reload(self.service)  # The tokens come last.
         return self.service.said()[len(before):]
 
     def test_new_connections_see_the_new_certificate(self):
