@@ -16,6 +16,9 @@ RULES = {
     (LOOK, NAMED): (
         "GET /v1/queues/{queue}", "GET /v1/queues/{queue}/groups", "GET /v1/queues/{queue}/jobs",
         "GET /v1/queues/{queue}/jobs/{id}", "GET /v1/queues/{queue}/jobs/{id}/explain",
+        "GET /v1/queues/{queue}/schedules", "GET /v1/queues/{queue}/schedules/{schedule}",
+        "GET /v1/queues/{queue}/batches", "GET /v1/queues/{queue}/batches/{batch}",
+        "GET /v1/queues/{queue}/events",
         "GET /queue/count/team/{id}", "GET /queue/jobs/team/{id}", "GET /active/count/{id}",
         "GET /active/jobs/{id}"),
     (LOOK, ALL): ("GET /queue/count/crawl/{id}", "GET /active/crawl/jobs/{id}",
@@ -24,7 +27,9 @@ RULES = {
         "POST /v1/queues/{queue}/jobs", "PATCH /v1/queues/{queue}/jobs/{id}",
         "DELETE /v1/queues/{queue}/jobs/{id}", "POST /v1/queues/{queue}/jobs/{id}/cancel",
         "POST /v1/queues/{queue}/jobs/{id}/hold", "POST /v1/queues/{queue}/jobs/{id}/unhold",
-        "POST /v1/queues/{queue}/jobs/{id}/requeue", "POST /queue/push"),
+        "POST /v1/queues/{queue}/jobs/{id}/requeue", "POST /v1/queues/{queue}/batches",
+        "POST /v1/queues/{queue}/batches/{batch}/seal",
+        "POST /v1/queues/{queue}/batches/{batch}/cancel", "POST /queue/push"),
     (WORK, NAMED): (
         "POST /v1/claim", "POST /v1/ack", "POST /v1/fail", "POST /v1/release", "POST /v1/extend",
         "POST /queue/pop/{id}", "POST /queue/complete", "POST /active/push",
@@ -33,6 +38,11 @@ RULES = {
     (ADMIN, NAMED): (
         "PUT /v1/queues/{queue}", "DELETE /v1/queues/{queue}", "POST /v1/queues/{queue}/pause",
         "POST /v1/queues/{queue}/resume", "PUT /v1/queues/{queue}/groups/{group}",
+        "POST /v1/queues/{queue}/purge", "PUT /v1/queues/{queue}/schedules/{schedule}",
+        "DELETE /v1/queues/{queue}/schedules/{schedule}",
+        "POST /v1/queues/{queue}/schedules/{schedule}/pause",
+        "POST /v1/queues/{queue}/schedules/{schedule}/resume",
+        "POST /v1/queues/{queue}/schedules/{schedule}/run",
         "POST /v1/queues/{queue}/jobs/{id}/break-lease", "POST /reconcile/team/queue/{id}",
         "POST /reconcile/team/active/{id}"),
     (ADMIN, ALL): (

@@ -24,7 +24,11 @@ BODIES = {
     "PUT /v1/queues/{queue}/groups/{group}": {"limit": 3},
     "POST /v1/queues/{queue}/jobs": {"id": "new"},
     "PATCH /v1/queues/{queue}/jobs/{id}": {"priority": 3, "payload": 8},
+    "POST /v1/queues/{queue}/purge": {"lane": "dead"},
+    "PUT /v1/queues/{queue}/schedules/{schedule}": {"cron": "@yearly"},
+    "POST /v1/queues/{queue}/batches": {"id": "new"},
 }
+MAKES = ("POST /v1/queues/{queue}/jobs", "POST /v1/queues/{queue}/batches")
 COMPATIBLE = {f"{route.method} {route.path}": route for route in ROUTES}
 
 
@@ -52,7 +56,8 @@ class Target(NamedTuple):
             body = {"queues": [queue], "lease_ms": HOUR_MS}
         elif last in ("ack", "fail", "release", "extend"):
             body = held(self.lease)
-        for name, value in (("queue", queue), ("id", job), ("group", "g")):
+        for name, value in (("queue", queue), ("id", job), ("group", "g"), ("schedule", "s"),
+                            ("batch", "b")):
             path = path.replace(f"{{{name}}}", quote(value, safe=""))
         return method, path, body
 
@@ -90,6 +95,8 @@ class Matrix(TokenTest):
         lease, dead, done = self.client.claim(queue, max=3, lease_ms=HOUR_MS)
         self.client.fail(dead, dead=True)
         self.client.ack(done)
+        self.client.ok("PUT", path_of(queue) + "/schedules/s", {"cron": "@yearly"})
+        self.client.ok("POST", path_of(queue) + "/batches", {"id": "b"})
         key = self.client.wire.pop(queue)["queueKey"]
         target = Target(queue, lease, key)
         self.client.configure(target.empty)
@@ -111,6 +118,8 @@ class Matrix(TokenTest):
                         for queue in (target.queue, target.empty)],
                 [self.client.job(target.queue, id) for id in self.client.job_ids(target.queue)],
                 self.client.pages(path_of(target.queue) + "/groups"),
+                self.client.pages(path_of(target.queue) + "/schedules"),
+                self.client.pages(path_of(target.queue) + "/batches"),
                 wire.ids(target.queue), wire.active(target.queue),
                 wire.crawl_active("crawl of " + target.queue))
 
@@ -127,7 +136,7 @@ class Matrix(TokenTest):
             cells += 1
             target = self.make(queue)
             reply = self.holder_of(secret).ask(*target.request(operation))
-            wanted = 201 if operation == "POST /v1/queues/{queue}/jobs" else 200
+            wanted = 201 if operation in MAKES else 200
             self.assertEqual(reply.status, wanted, (name, operation, reply.body))
         print(f"figure sluiced.access_allowed_cells {cells}")
 
@@ -154,7 +163,7 @@ class Matrix(TokenTest):
         self.check_failure(first, status, CODES[status], operation.split(" ")[1])
         self.assertEqual(first.headers["www-authenticate"], "Bearer" if status == 401 else None)
         for one in (first, second):
-            del one.headers["date"]
+            del one.headers["date"], one.headers["x-request-id"]
         self.assertEqual(first.headers.items(), second.headers.items())
         self.assertEqual(first.body.replace(kept.queue.encode(), missing.queue.encode()),
                          second.body)
