@@ -34,6 +34,9 @@ class Context {
   LogSink log_;
 };
 
+/// What `verify` finds, as JSON.
+Result<std::string> verify_report(const Settings& settings);
+
 Result<int> serve(Context& context, const Arguments& arguments);
 Result<int> verify(Context& context, const Arguments& arguments);
 Result<int> backup(Context& context, const Arguments& arguments);

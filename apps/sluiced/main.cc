@@ -38,6 +38,17 @@ std::vector<Option> options_of(std::initializer_list<std::string_view> names) {
   return options;
 }
 
+std::vector<Option> verify_options() {
+  std::vector<Option> options = store_options();
+  options.push_back(
+      {.name = "--json", .value = "", .help = "as a JSON object", .takes = Takes::nothing});
+  options.push_back({.name = "--here",
+                     .value = "",
+                     .help = "in this process, not in one of its own",
+                     .takes = Takes::nothing});
+  return options;
+}
+
 std::vector<Command> store_commands() {
   return {
       {.name = "",
@@ -59,7 +70,7 @@ std::vector<Command> store_commands() {
        .arguments = "",
        .summary = "proves that the store is sound, also while it is used",
        .details = "Exit code 5 and a line for each breach if it is not.",
-       .options = store_options(),
+       .options = verify_options(),
        .run = verify},
       {.name = "backup",
        .alias = "",

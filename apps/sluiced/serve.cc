@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <malloc.h>
 #include <sluice/queue.h>
+#include <sys/resource.h>
 
 #include <csignal>
 #include <cstdio>
 #include <thread>
 
 #include "net/http_server.h"
+#include "net/listen.h"
 #include "server/service.h"
 #include "server/tokens.h"
 #include "sluiced/context.h"
@@ -37,6 +39,14 @@ void wait_for_end(const sigset_t& set, net::HttpServer& server, server::Service&
   }
 }
 
+/// Every connection is a descriptor, and the usual limit is for programs that have few.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /// A store that is not there is not made for this.
 Result<bool> has_tokens(const Context& context) {
   const auto store = context.open_existing_store();
@@ -65,11 +75,15 @@ Result<int> serve(Context& context, const Arguments& /*arguments*/) {
   SLUICE_TRY(check_exposure(settings, [&] { return has_tokens(context); }));
   // Large bodies go back to the system when they are done with, whatever came before them.
   mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+  raise_descriptor_limit();
   SLUICE_LET(store, context.open_store());
   SLUICE_LET(queues, queue::Queues::open(*store));
-  server::Service service(*queues,
-                          {.compat = {.lease = settings.compat_lease}, .log = context.log()});
+  server::Service service(*queues, {.compat = {.lease = settings.compat_lease},
+                                    .verify = [&] { return verify_report(settings); },
+                                    .log = context.log()});
   SLUICE_TRY(service.refresh_tokens());
+  SLUICE_LET(loopback, net::is_loopback(settings.listen));
+  if (!loopback && !settings.allow_anonymous) service.require_tokens();
   SLUICE_LET(server, net::HttpServer::open(server_options(context), [&](net::Exchange exchange) {
                service.handle(std::move(exchange));
              }));

@@ -82,6 +82,7 @@ Result<int> add(Context& context, const Arguments& arguments) {
   token.prefixes = arguments.all("--queues");
   token.rate = static_cast<std::uint64_t>(rate.value_or(0));
   token.backlog_max = static_cast<std::uint64_t>(backlog.value_or(0));
+  SLUICE_TRY(server::check(token));  // A refusal makes no store.
   SLUICE_LET(store, context.open_store());
   SystemRandom random;
   SLUICE_LET(secret, server::add_token(*store, std::move(token), random));

@@ -41,12 +41,27 @@ std::optional<Duration> Grant::take_request(MonoTime now) {
   return taken.ready_at - at;
 }
 
-bool Grant::take_room(std::size_t jobs) {
-  if (token_.backlog_max == 0) return true;
+Room& Room::operator=(Room&& other) noexcept {
+  give_back();
+  grant_ = std::exchange(other.grant_, nullptr);
+  jobs_ = other.jobs_;
+  used_ = other.used_;
+  return *this;
+}
+
+void Room::give_back() {
+  if (grant_ == nullptr) return;
+  const MutexLock lock(grant_->mutex_);
+  grant_->taken_ -= jobs_;
+  grant_->added_ += used_;
+}
+
+std::optional<Room> Grant::take_room(std::size_t jobs) {
+  if (token_.backlog_max == 0) return Room();
   const MutexLock lock(mutex_);
-  if (!counted_ || *counted_ + taken_ + jobs > token_.backlog_max) return false;
+  if (!counted_ || *counted_ + added_ + taken_ + jobs > token_.backlog_max) return {};
   taken_ += jobs;
-  return true;
+  return Room(*this, jobs);
 }
 
 Status Grant::recount(queue::Queues& queues, const Clock& clock) {
@@ -54,7 +69,7 @@ Status Grant::recount(queue::Queues& queues, const Clock& clock) {
   {
     const MutexLock lock(mutex_);
     if (counted_ && clock.mono() - counted_at_ < kRecountPeriod) return {};
-    taken_ = 0;  // What is let in from here on may be counted twice: the safe side.
+    added_ = 0;  // What is added from here on may be counted twice: the safe side.
   }
   std::uint64_t sum = 0;
   for (std::string after;;) {
@@ -117,7 +132,7 @@ Status Access::refresh() {
   }
   const MutexLock lock(mutex_);
   table_ = fresh;
-  required_ = !fresh->version.empty();
+  required_ = always_ || !fresh->version.empty();
   return {};
 }
 

@@ -47,6 +47,14 @@ net::HttpResponse failure_answer(std::string_view target, const Status& why) {
   return target.starts_with("/v1/") ? v1_failure(why) : failure_answer(why);
 }
 
+net::HttpResponse no_token_answer(std::string_view target) {
+  net::HttpResponse answer = failure_answer(
+      target, {Code::permission_denied, "a token is needed: Authorization: Bearer TOKEN"});
+  answer.status = 401;
+  answer.headers.emplace_back("WWW-Authenticate", "Bearer");
+  return answer;
+}
+
 net::HttpResponse limited_answer(std::string_view target, Duration wait, std::string_view why) {
   net::HttpResponse answer = failure_answer(target, {Code::limit_exceeded, std::string(why)});
   std::erase_if(answer.headers, [](const auto& header) { return header.first == "Retry-After"; });

@@ -31,6 +31,9 @@ net::HttpResponse v1_failure(const Status& why);
 /// As the API tells it to which the target of the request belongs.
 net::HttpResponse failure_answer(std::string_view target, const Status& why);
 
+/// 401: whoever asks is nobody.
+net::HttpResponse no_token_answer(std::string_view target);
+
 /// 429: a limit of a token is reached, and the request may be repeated after `wait`.
 net::HttpResponse limited_answer(std::string_view target, Duration wait, std::string_view why);
 

@@ -61,12 +61,14 @@ queue::NewJob to_new_job(const Push& push) {
 }
 
 /// One job for an id: a second push changes the data of one that waits, and nothing of one that is
-/// held by a worker.
-Status enqueue(queue::Scope& scope, const queue::NewJob& job) {
+/// held by a worker. How many were enqueued.
+Result<std::size_t> enqueue(queue::Scope& scope, const queue::NewJob& job) {
   const auto id = scope.enqueue(job);
-  if (id || id.error().code() != Code::already_exists) return status_of(id);
+  if (id) return 1;
+  if (id.error().code() != Code::already_exists) return Failure{id.error()};
   const Status edited = scope.edit({.queue = job.queue, .id = job.id, .payload = job.payload});
-  return edited.code() == Code::conflict ? Status() : edited;
+  if (!edited.ok() && edited.code() != Code::conflict) return Failure{edited};
+  return 0;
 }
 
 std::string claim_text(const queue::Lease& lease, std::int64_t now_ms) {
@@ -133,12 +135,13 @@ void Compat::push(Call call) {
     request->job.times_out_ms =
         request->job.created_ms + std::min(request->timeout_ms, INT64_MAX / 4);
   const auto job = std::make_shared<const queue::NewJob>(to_new_job(*request));
-  const auto body = [this, job](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
+  const auto body = [this, job](kv::Transaction& txn, Work::Answer& answer) -> Status {
     queue::Scope scope(queues_, txn);
-    SLUICE_TRY(enqueue(scope, *job));
+    SLUICE_LET(jobs, enqueue(scope, *job));
     if (!job->group.empty())
       txn.put_stamped_value(crawl_key(job->group, job->queue), job->queue, txn.take_ordinal());
     answer = success_answer(true);
+    answer.jobs = jobs;
     return {};
   };
   work_.with_room(std::move(call), 1, [this, job, body](Call admitted) {

@@ -174,19 +174,25 @@ net::Exchange Routes::observed(net::Exchange exchange, RouteStats& stats) const 
       exchange.release(), ObservedChannel::Context{stats, access_.clock(), log_, std::move(id)}));
 }
 
+/// Of two tokens, none: nobody could say which one counts.
+std::shared_ptr<Grant> Routes::grant_of(const net::RequestHead& head) const {
+  const std::string_view* found = nullptr;
+  for (const auto& [name, value] : head.headers) {
+    if (!net::equal_ignoring_case(name, "authorization")) continue;
+    if (found != nullptr) return {};
+    found = &value;
+  }
+  return found != nullptr ? access_.find(*found) : nullptr;
+}
+
 /// Answers by itself if not.
 bool Routes::admit(Call& call, const Need& need) const {
   if (!access_.required()) return true;
   const net::HttpRequest& request = call.request();
   const std::string_view target = request.head.target;
-  const std::string_view* const authorization = request.head.find("authorization");
-  if (authorization != nullptr) call.grant = access_.find(*authorization);
+  call.grant = grant_of(request.head);
   if (!call.grant) {
-    net::HttpResponse answer = failure_answer(
-        target, {Code::permission_denied, "a token is needed: Authorization: Bearer TOKEN"});
-    answer.status = 401;
-    answer.headers.emplace_back("WWW-Authenticate", "Bearer");
-    call.exchange.reply(std::move(answer));
+    call.exchange.reply(no_token_answer(target));
     return false;
   }
   if (const auto wait = call.grant->take_request(access_.clock().mono())) {

@@ -42,6 +42,8 @@ struct Call {
   net::Exchange exchange;
   /// Of the token that came with it; null where none is needed.
   std::shared_ptr<Grant> grant = {};
+  /// For the jobs that it brings: used when they are in. Goes before the grant.
+  Room room = {};
   /// What stood in the place of each ":name" of the route, decoded.
   std::vector<std::string> parts = {};
   /// Decoded; of a name that is given twice, the last.
@@ -99,6 +101,7 @@ class Routes {
   Match find(std::string_view method, const std::vector<std::string_view>& segments) const;
   net::Exchange observed(net::Exchange exchange, RouteStats& stats) const;
   std::string request_id(const net::HttpRequest& request) const;
+  std::shared_ptr<Grant> grant_of(const net::RequestHead& head) const;
   bool admit(Call& call, const Need& need) const;
 
   const Access& access_;

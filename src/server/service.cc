@@ -25,7 +25,7 @@ Service::Service(queue::Queues& queues, ServiceOptions options)
       access_(queues, *options_.clock),
       work_(access_, errands_, failure_answer),
       compat_(access_, errands_, options_.compat),
-      v1_(access_, errands_),
+      v1_(access_, errands_, options_.verify),
       routes_(access_, options_.log),
       well_at_(options_.clock->mono()),
       errands_(kErrandThreads) {

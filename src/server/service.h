@@ -20,6 +20,9 @@ namespace sluice::server {
 
 struct ServiceOptions {
   CompatOptions compat = {};
+  /// The report of /v1/verify, as JSON: made in another process, if whoever reads a damaged store
+  /// may be ended by it. Without it the report is made here.
+  std::function<Result<std::string>()> verify = {};
   const Clock* clock = &system_clock();
   LogSink log = {};
 };
@@ -41,6 +44,8 @@ class Service {
   /// Reads the tokens if they were changed. Before the first request, and whenever they should be
   /// good at once; keep_house() does it once a second.
   Status refresh_tokens() { return access_.refresh(); }
+  /// Requests need a token also when there is none.
+  void require_tokens() { access_.require(); }
 
   /// Whoever waits for a job gets none, at once: before the server is drained.
   void stop_waiting() { v1_.stop(); }

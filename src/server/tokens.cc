@@ -102,17 +102,6 @@ Status check_name(std::string_view name, std::string_view what, std::size_t byte
   return {};
 }
 
-Status check(const AccessToken& token) {
-  SLUICE_TRY(check_name(token.name, "the name of a token", kNameBytesMax));
-  if (token.may == 0)
-    return error(Code::invalid_argument, "a token must be good for something: enqueue,work,admin");
-  if (token.prefixes.size() > kTokenPrefixesMax)
-    return error(Code::invalid_argument, "a token is bound to 64 prefixes at most");
-  for (const std::string& prefix : token.prefixes)
-    SLUICE_TRY(check_name(prefix, "a prefix of queues", kNameBytesMax));
-  return {};
-}
-
 std::string make_secret(Random& random) {
   std::string bytes;
   for (int word = 0; word < kSecretWords; ++word) {
@@ -152,6 +141,17 @@ std::string may_text(MaySet may) {
   return text;
 }
 
+Status check(const AccessToken& token) {
+  SLUICE_TRY(check_name(token.name, "the name of a token", kNameBytesMax));
+  if (token.may == 0)
+    return error(Code::invalid_argument, "a token must be good for something: enqueue,work,admin");
+  if (token.prefixes.size() > kTokenPrefixesMax)
+    return error(Code::invalid_argument, "a token is bound to 64 prefixes at most");
+  for (const std::string& prefix : token.prefixes)
+    SLUICE_TRY(check_name(prefix, "a prefix of queues", kNameBytesMax));
+  return {};
+}
+
 std::string hash_of_secret(std::string_view secret) {
   const auto digest = codec::sha256(secret);
   return {reinterpret_cast<const char*>(digest.data()), digest.size()};
@@ -180,12 +180,15 @@ Result<std::string> add_token(kv::Store& store, AccessToken token, Random& rando
 }
 
 Status revoke_token(kv::Store& store, const std::string& name) {
+  const auto missing = [&] {
+    return error(Code::not_found, "there is no token '" + name + "': see sluiced token list");
+  };
+  if (name.size() > kNameBytesMax) return missing();
   const std::string key = token_key(name);
   return status_of(store.run(
       [&](kv::Transaction& txn) -> Status {
         SLUICE_LET(known, txn.get(key));
-        if (!known)
-          return error(Code::not_found, "there is no token '" + name + "': see sluiced token list");
+        if (!known) return missing();
         txn.erase(key);
         change_version(txn);
         return {};

@@ -50,10 +50,12 @@ struct AccessToken {
 /// What is kept of a secret.
 std::string hash_of_secret(std::string_view secret);
 
+/// `invalid_argument` for a bad name, no scope, or too many or too long prefixes.
+Status check(const AccessToken& token);
+
 /// Stores the token under its name and returns its secret, which is told this once. From the first
 /// one on, every request needs one, also when all of them were revoked. `already_exists` if there
-/// is one of the name, `limit_exceeded` beyond kTokensMax, `invalid_argument` for a bad name, no
-/// scope, or too many or too long prefixes.
+/// is one of the name, `limit_exceeded` beyond kTokensMax, or as check() has it.
 Result<std::string> add_token(kv::Store& store, AccessToken token, Random& random);
 /// `not_found` if there is none of the name.
 Status revoke_token(kv::Store& store, const std::string& name);

@@ -19,7 +19,9 @@ std::optional<codec::json::Value> read_v1_body(Call& call, std::string_view raw)
 
 std::string operation_of(const Call& call) {
   const std::string_view* key = call.request().head.find("idempotency-key");
-  if (key == nullptr || key->empty() || !call.grant) return std::string(key ? *key : "");
+  if (key == nullptr) return {};
+  // One that is no name is refused as it is.
+  if (!call.grant || !queue::check_name("key", *key).ok()) return std::string(*key);
   // Of this token alone: nobody gets the answer to another one's call.
   return queue::to_hex(hash_of_secret(call.grant->token().name + '\0' + std::string(*key)));
 }

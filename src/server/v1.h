@@ -29,8 +29,10 @@ std::string_view openapi_text();
 /// The handlers. Lives as long as requests may come; every member may be called from any thread.
 class V1 {
  public:
-  V1(const Access& access, Errands& errands)
-      : queues_(access.queues()),
+  V1(const Access& access, Errands& errands, std::function<Result<std::string>()> verify = {})
+      : access_(access),
+        queues_(access.queues()),
+        verify_(std::move(verify)),
         work_(access, errands, v1_failure),
         long_polls_(access.queues()),
         streams_(access) {}
@@ -91,7 +93,9 @@ class V1 {
   void change_batch(Call call, BatchVerb verb);
   void events(Call call);
 
+  const Access& access_;
   queue::Queues& queues_;
+  const std::function<Result<std::string>()> verify_;
   Work work_;
   LongPolls long_polls_;
   EventStreams streams_;

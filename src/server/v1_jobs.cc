@@ -80,11 +80,12 @@ void V1::enqueue(Call call) {
   const std::string operation = operation_of(call);
   work_.with_room(std::move(call), 1, [this, job, operation](Call held) {
     work_.write(std::move(held), kv::WriteClass::grow,
-                [this, job, operation](kv::Transaction& txn, net::HttpResponse& answer) -> Status {
+                [this, job, operation](kv::Transaction& txn, Work::Answer& answer) -> Status {
                   queue::Scope scope(queues_, txn);
                   SLUICE_LET(id, scope.enqueue(*job, {.operation = operation}));
                   answer = json_answer(Writer().object().name("id").string(id).end_object().take());
                   answer.status = 201;
+                  answer.jobs = 1;
                   return {};
                 });
   });
@@ -98,8 +99,11 @@ void V1::enqueue_many(Call call, const Fields& fields) {
   const auto jobs = std::make_shared<const std::vector<queue::NewJob>>(std::move(*parsed));
   const std::string operation = operation_of(call);
   work_.with_room(std::move(call), jobs->size(), [this, jobs, operation](Call held) {
-    work_.look_up(std::move(held), [this, jobs, operation]() -> Result<net::HttpResponse> {
-      return results_answer(queues_.enqueue(*jobs, queue::BatchOptions{.operation = operation}));
+    work_.run(std::move(held), [this, jobs, operation](Call admitted) {
+      const auto ids = queues_.enqueue(*jobs, queue::BatchOptions{.operation = operation});
+      admitted.room.use(static_cast<std::size_t>(
+          std::ranges::count_if(ids, [](const auto& id) { return id.has_value(); })));
+      admitted.exchange.reply(results_answer(ids));
     });
   });
 }

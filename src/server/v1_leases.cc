@@ -191,11 +191,13 @@ void V1::claim(Call call) {
       .done =
           [this, held](Result<std::vector<queue::Lease>> leases) {
             if (!leases) return refuse_v1(*held, leases.error());
+            const bool revoked = held->grant && !access_.is_good(*held->grant);
             // Nobody would work on them until their leases lapse.
-            if (held->exchange.is_gone())
+            if (revoked || held->exchange.is_gone())
               for (const queue::Lease& lease : *leases)
                 if (queues_.release({.queue = lease.queue, .token = lease.token}).ok()) continue;
-            held->exchange.reply(leases_answer(*leases));
+            held->exchange.reply(revoked ? no_token_answer(held->request().head.target)
+                                         : leases_answer(*leases));
           }};
   if (!long_polls_.add(waiter))
     refuse_v1(*held, {Code::unavailable,
@@ -243,20 +245,25 @@ template <class Request>
 Work::Body V1::settling(std::shared_ptr<const std::vector<Request>> all, bool many,
                         const std::string& operation) {
   return [this, all = std::move(all), many, operation](kv::Transaction& txn,
-                                                       net::HttpResponse& answer) -> Status {
+                                                       Work::Answer& answer) -> Status {
     queue::Scope scope(queues_, txn);
     Writer writer;
+    std::size_t jobs = 0;
     if (many) writer.object().name("results").array();
     for (std::size_t i = 0; i < all->size(); ++i) {
       queue::CallOptions options{.operation = operation};
       if (many && !operation.empty()) options.operation += "/" + std::to_string(i);
       const Status status = settle_one(scope, (*all)[i], options, writer);
-      if (status.ok()) continue;
+      if (status.ok()) {
+        jobs += children_of((*all)[i]).size();
+        continue;
+      }
       if (!many || !is_refusal(status.code())) return status;
       put_failure(writer, status);
     }
     if (many) writer.end_array().end_object();
     answer = json_answer(writer.take());
+    answer.jobs = jobs;
     return {};
   };
 }

@@ -167,19 +167,12 @@ void V1::limit_group(Call call) {
 
 void V1::verify(Call call) {
   work_.look_up(std::move(call), [this]() -> Result<net::HttpResponse> {
+    if (verify_) {
+      SLUICE_LET(text, verify_());
+      return json_answer(std::move(text));
+    }
     SLUICE_LET(report, queue::verify(queues_.store()));
-    Writer writer;
-    writer.object().name("clean").boolean(report.clean());
-    writer.name("queues").number(report.queues).name("jobs").number(report.jobs);
-    writer.name("breaches").array();
-    for (const queue::Breach& breach : report.breaches)
-      writer.object()
-          .name("invariant")
-          .string(breach.invariant)
-          .name("what")
-          .string(breach.what)
-          .end_object();
-    return json_answer(writer.end_array().end_object().take());
+    return json_answer(report.to_json());
   });
 }
 

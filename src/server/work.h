@@ -22,8 +22,15 @@ class Work {
   Work(const Access& access, Errands& errands, TellFailure tell_failure)
       : access_(access), errands_(errands), tell_failure_(tell_failure) {}
 
+  struct Answer : net::HttpResponse {
+    Answer& operator=(net::HttpResponse response) {
+      static_cast<net::HttpResponse&>(*this) = std::move(response);
+      return *this;
+    }
+    std::size_t jobs = 0;  ///< That were enqueued.
+  };
   /// A body of a transaction that also makes the answer.
-  using Body = std::function<Status(kv::Transaction& txn, net::HttpResponse& answer)>;
+  using Body = std::function<Status(kv::Transaction& txn, Answer& answer)>;
   /// As the status of an answer: the transaction was worth its commit, but another must follow.
   static constexpr unsigned kAgain = 0;
   /// Runs `body` in a transaction, and answers when that is durable. Never blocks.

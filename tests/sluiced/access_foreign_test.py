@@ -173,6 +173,12 @@ class Keys(ForeignTest):
         self.assertEqual([holder.enqueue(self.mine, key="k") for holder in holders], ids)
         self.assertEqual(sorted(self.client.job_ids(self.mine)), sorted(ids))
 
+    def test_keys_have_the_limits_that_they_have_without_tokens(self):
+        path = path_of(self.mine) + "/jobs"
+        self.assertEqual(self.bound.ask("POST", path, {}, key="x" * 256).status, 201)
+        for key in ("x" * 257, "\xff"):
+            self.check_failure(self.bound.ask("POST", path, {}, key=key), 400, "invalid_argument")
+
     def test_nobody_gets_the_answer_to_the_claim_of_another(self):
         other = self.holder("work")
         self.client.enqueue_many(self.mine, [{}] * 2)

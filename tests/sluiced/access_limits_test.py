@@ -231,6 +231,49 @@ class Backlog(LimitTest):
                    "the last place to be taken")
         self.check_full()
 
+    def test_what_is_on_its_way_counts(self):
+        # Batches take a while; what was let in and is not stored yet must not be forgotten when
+        # the next one has the jobs counted again, which happens after a second.
+        size = 1000
+        queues = [f"{self.own}{number}" for number in range(6)]
+        holders = [self.holder("enqueue", (queue,), backlog=2 * size) for queue in queues]
+        for holder, queue in zip(holders, queues):
+            holder.enqueue(queue)
+        wait_past(1.1)
+        for holder, queue in zip(holders, queues):
+            def fill(index, step):
+                client = self.holder_of(holder.secret)
+                client.ask("GET", "/v1/queues")
+                step()
+                return self.enqueue({"jobs": [{}] * size}, queue, client).status
+
+            self.assertIn(200, in_step(3, fill))
+            self.assertLessEqual(self.client.counts(queue)["ready"], 2 * size)
+
+    def test_what_is_not_enqueued_takes_no_room(self):
+        self.assertEqual(self.enqueue({"id": "j"}).status, 201)
+        self.assertEqual(self.push("j").status, 200)
+        for _ in range(BACKLOG):
+            self.assertEqual(self.enqueue({"id": "j"}).status, 409)
+            self.assertEqual(self.push("j").status, 200)
+        self.assertEqual(self.waiting(), 1)
+
+    def test_a_call_that_is_repeated_has_its_answer_as_soon_as_there_is_room(self):
+        path = path_of(self.queue) + "/jobs"
+        for number in range(BACKLOG):
+            first = self.holder_10.ask("POST", path, {}, key=f"k{number}")
+            self.assertEqual(first.status, 201)
+        self.assertEqual(self.holder_10.ask("POST", path, {}, key=f"k{BACKLOG - 1}").status, 429)
+        self.client.ack(self.client.claim_one(self.queue))
+
+        def repeat():
+            again = self.holder_10.ask("POST", path, {}, key=f"k{BACKLOG - 1}")
+            return again if again.status != 429 else None
+
+        again = wait_until(repeat, "room")
+        self.assertEqual((again.status, again.body), (201, first.body))
+        self.assertEqual(self.waiting(), BACKLOG - 1)
+
     def test_workers_and_many_connections_never_exceed_it(self):
         end, seen = time.monotonic() + 1.5, [0]
 

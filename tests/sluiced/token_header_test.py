@@ -90,6 +90,13 @@ class Spelling(HeaderTest):
                      base64.b64encode(digest.digest()).decode()):
             self.check_shut_out(f"Authorization: Bearer {word}")
 
+    def test_two_fields_are_as_bad_as_none(self):
+        good, bad = f"Authorization: Bearer {self.admin}", "Authorization: Bearer x"
+        for lines in ((good, bad), (bad, good), (good, good), (good, "authorization:"),
+                      (good, "Authorization: Basic eDp4")):
+            for path in PATHS:
+                self.assertIn(self.answer(*lines, path=path).status, (400, 401), (lines, path))
+
     def test_control_characters_are_no_part_of_a_request(self):
         for sign in (b"\0", b"\x01", b"\x1b", b"\x7f"):
             for line in (b"Authorization: Bearer " + sign,

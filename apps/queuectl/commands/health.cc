@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // verify, doctor.
-#include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -8,9 +7,9 @@
 
 #include "cli/duration.h"
 #include "cli/look.h"
+#include "cli/self.h"
 #include "cli/size.h"
 #include "cli/visible.h"
-#include "exec/process.h"
 #include "queuectl/commands/commands.h"
 #include "queuectl/context.h"
 #include "queuectl/jobs.h"
@@ -29,27 +28,15 @@ struct Verdict {
 
 /// A damaged file can crash whoever reads it, so the reading is done by a process of its own.
 Result<Verdict> verify_in_child(const Context& context) {
-  const Descriptor output(memfd_create("verify", MFD_CLOEXEC));
-  if (!output.valid()) return error(Code::unavailable, "cannot make a memfd");
-  std::vector<std::string> argv{"/proc/self/exe", "verify", "--here", "--db", context.dir()};
-  if (context.json()) argv.emplace_back("--json");
-  std::vector<std::string> env;
-  for (char** line = environ; *line != nullptr; ++line) env.emplace_back(*line);
-  SLUICE_LET(process, exec::Process::start({.argv = argv, .env = env, .output = output.get()}));
-  SLUICE_LET(ending, process.wait());
-  if (ending.signal != 0) {
-    const std::string why = "the store is damaged: reading it ended with " +
-                            worker::signal_name(ending.signal) +
-                            ". Restore a backup (queuectl backup).";
-    codec::json::Writer writer;
-    writer.object().name("clean").boolean(false).name("error").string(why).end_object();
-    return Verdict{kStorage, (context.json() ? writer.take() : why) + "\n"};
-  }
-  Verdict verdict{.code = ending.exit_code == kFailed ? kStorage : ending.exit_code};
-  char buffer[1 << 14];
-  lseek(output.get(), 0, SEEK_SET);
-  for (ssize_t got = 0; (got = read(output.get(), buffer, sizeof buffer)) > 0;)
-    verdict.text.append(buffer, static_cast<std::size_t>(got));
+  std::vector<std::string> arguments{"verify", "--here", "--db", context.dir()};
+  if (context.json()) arguments.emplace_back("--json");
+  SLUICE_LET(run, run_self(std::move(arguments)));
+  if (!run.signal.empty())
+    run = {.exit_code = kStorage,
+           .output = "the store is damaged: reading it ended with " + run.signal +
+                     ". Restore a backup (queuectl backup).\n"};
+  Verdict verdict{.code = run.exit_code == kFailed ? kStorage : run.exit_code,
+                  .text = std::move(run.output)};
   // What kept it from being read at all is a message, not a report.
   if (context.json() && !verdict.text.starts_with('{')) {
     codec::json::Writer writer;
