@@ -72,8 +72,11 @@ class Completion(ManualTest):
         self.assertEqual(offers("ver"), ["verify"])
         self.assertEqual(offers("--"), sorted(set(self.options_of())))
         for name in self.commands():
-            self.assertEqual(offers(*name.split(), "--"), sorted(set(self.options_of(*name.split()))),
-                             name)
+            words = name.split()
+            self.assertEqual(offers(*words, "--"), sorted(set(self.options_of(*words))), name)
+        seconds = [name.split()[1] for name in self.commands() if name.startswith("token ")]
+        self.assertIn("revoke", seconds)
+        self.assertEqual(offers("token", ""), sorted(seconds))
         self.assertEqual(offers("--data", "bin", "--max-b"), ["--max-body"])
         self.assertEqual(offers("--log-level", ""), LEVELS)
         self.assertEqual(offers("verify", "--log-level", "w"), ["warning"])
@@ -88,6 +91,7 @@ class Completion(ManualTest):
         self.need("zsh", "setsid")
         for words, line in ((("ver",), "verify "), (("--max-b",), "--max-body "),
                             (("verify", "--da"), "verify --data "),
+                            (("token", "rev"), "token revoke "),
                             (("--log-level", "w"), "--log-level warning "),
                             (("nonsense", "--x"), "nonsense --x")):
             for installed in (False, True):
