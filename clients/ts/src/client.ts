@@ -70,7 +70,7 @@ function jobPath(queue: string, id: string): string {
  * A connection to sluiced. May be shared by everything in a process; calls may overlap.
  *
  * Members of requests and answers have the names of the API, spans are milliseconds. Every method
- * throws a SluiceError if the call fails.
+ * throws a SluiceError if the call fails. What is repeated by itself is told in README.md.
  */
 export class Client {
   readonly #transport: Transport;

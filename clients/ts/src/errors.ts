@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How calls fail.
+// How calls fail, and how handlers say what becomes of a job.
 import type { Code, Enqueued, ItemError } from "./types.js";
 
 /**
@@ -50,5 +50,33 @@ export class SluiceError extends Error {
   /** The same with more details. */
   with(details: ErrorDetails): SluiceError {
     return new SluiceError(this.code, this.message, { ...this.#details, ...details });
+  }
+}
+
+/** Thrown by a handler: the attempt failed, and the next one comes after `delayMs`. */
+export class Retry extends Error {
+  override readonly name = "Retry";
+  readonly delayMs: number | undefined;
+
+  /** Without delayMs: as the retry policy of the job says. */
+  constructor(message: string, options: { delayMs?: number } = {}) {
+    super(message);
+    this.delayMs = options.delayMs;
+  }
+}
+
+/** Thrown by a handler: the job is dead, however many attempts are left. */
+export class Dead extends Error {
+  override readonly name = "Dead";
+}
+
+/** Thrown by a handler: the job goes back as if it had not been tried. */
+export class Release extends Error {
+  override readonly name = "Release";
+  readonly delayMs: number;
+
+  constructor(options: { delayMs?: number } = {}) {
+    super("released");
+    this.delayMs = options.delayMs ?? 0;
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the tests share: the service that ts_client_test.py has started, and waiting.
+// What the tests share: the services that ts_client_test.py has started, and waiting.
 import { Client, type ClientOptions, type Lease } from "sluice-client";
 
 // A loaded machine is slow; a test never waits for a time, only for a condition.
@@ -13,9 +13,17 @@ function variable(name: string): string {
 
 /** A service for all tests; each uses queues that no other test uses. */
 export const url = variable("SLUICE_URL");
+/** One that may be killed. */
+export const mortalUrl = variable("SLUICE_MORTAL_URL");
 
 export function newClient(options: Partial<ClientOptions> = {}): Client {
   return new Client({ url, ...options });
+}
+
+/** "kill" or "start": when it returns, that has been done to the mortal service. */
+export async function mortal(what: "kill" | "start"): Promise<void> {
+  const answer = await fetch(`${variable("SLUICE_CONTROL_URL")}/${what}`, { method: "POST" });
+  if (!answer.ok) throw new Error(`${what}: ${answer.status} ${await answer.text()}`);
 }
 
 /** Returns what `condition` answers as soon as that is true. */
