@@ -126,7 +126,7 @@ function typeOf(document, schema, at, place) {
   if (schema.allOf) all.push(...each("allOf"));
   for (const word of ["oneOf", "anyOf"])
     if (schema[word]) all.push(joined(each(word), "|", place));
-  if (schema.not !== undefined) all.push(without(schema.not, `${at}/not`));
+  if (schema.not !== undefined) all.push(without(schema.not, `${at}/not`, place));
   const telling = all.filter((type) => type !== "unknown");
   if (telling.length < 2) return telling[0] ?? "unknown";
   return joined(telling.map(operand), "&", place);
@@ -180,12 +180,12 @@ function objectType(document, schema, at, place) {
   return rest === undefined ? shape : `${shape} & Record<string, ${rest}>`;
 }
 
-/** Of "not" only this can be said: that a member is absent. */
-function without(schema, at) {
+/** Of "not" only this can be said: that one of some members is absent. */
+function without(schema, at, place) {
   const words = Object.keys(schema);
-  if (words.length !== 1 || words[0] !== "required" || schema.required.length !== 1)
-    throw new Unknown(at, "of not, only one required member is known");
-  return `{ ${property(schema.required[0])}?: never }`;
+  if (words.length !== 1 || words[0] !== "required" || schema.required.length === 0)
+    throw new Unknown(at, "of not, only required members are known");
+  return joined(schema.required.map((name) => `{ ${property(name)}?: never }`), "|", place);
 }
 
 // ------------------------------------------------------------------------------------ operations

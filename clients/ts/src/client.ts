@@ -18,7 +18,7 @@ export type ListedJob = Omit<api.Job, "payload" | "payload_base64" | "history">;
 export type Job<Payload = unknown> =
   Omit<api.Job, "payload" | "payload_base64"> & { payload: Payload };
 /** What became of one job of several. */
-export type EnqueueResult = api.Enqueued | api.ItemError;
+export type EnqueueResult = api.Enqueued | api.Error;
 type Members<Request> = Omit<Request, keyof api.Held>;
 
 export interface ClientOptions {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // How calls fail, and how handlers say what becomes of a job.
-import type { Code, Enqueued, ItemError } from "./types.js";
+import type { Code, Enqueued, Error as ItemError } from "./types.js";
 
 /**
  * The codes of the service, and two of the client: `no_answer` if none came (the connection was

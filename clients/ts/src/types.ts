@@ -71,9 +71,6 @@ export type Error = {
   };
 };
 
-/** Why one item of several was refused; the others went on. */
-export type ItemError = { error: { code: Code; message: string } };
-
 export type Nothing = Record<string, never>;
 
 /**
@@ -127,11 +124,52 @@ export type NewJob = {
   hold?: boolean | null;
   /** The open batch of the queue that it belongs to. Default: none. */
   batch?: NameOrNull;
+  /** A key that one job of the queue holds at a time. Default: none. */
+  unique?: UniqueOrNull;
+  /**
+   * Jobs that it waits for, none of them twice. They exist, or come earlier in the same
+   * transaction.
+   */
+  after?: NewAfter[] | null;
   /**
    * Instead of the policy of the queue, as a whole: what is missing has the default and not what
    * the queue has.
    */
   retry?: RetryChange;
+};
+
+export type UniqueOrNull = {
+  key: Name;
+  /**
+   * It holds the key while it is in one of these; none only with a window. Default: all in which it
+   * is not finished.
+   */
+  lanes?: Lane[] | null;
+  /** It holds the key anyway for so long from its enqueue. Default: 0. */
+  window_ms?: SpanOrNull;
+  /**
+   * What becomes of a job that finds the key taken. reject: already_exists. keep: nothing, and the
+   * answer is the id of the other. replace: the other is cancelled, unless it has been claimed
+   * (already_exists).
+   */
+  policy?: "reject" | "keep" | "replace" | null;
+} | null;
+
+export type NewAfter = {
+  /** Default: the queue of the job that waits. */
+  queue?: NameOrNull;
+  id: Name;
+  /**
+   * What it makes of the other that is dead or cancelled. success: waits on, and is dead once the
+   * other is removed. end: runs anyway. cancel: is cancelled.
+   */
+  policy?: "success" | "end" | "cancel" | null;
+};
+
+export type After = {
+  queue?: Name;
+  id: Name;
+  policy: "success" | "end" | "cancel";
 };
 
 export type NewJobs = { jobs: NewJob[] };
@@ -141,7 +179,7 @@ export type Child = NewJob & {
   queue?: NameOrNull;
 };
 
-/** At least one of the three. */
+/** At least one of these. */
 export type Edit = {
   /** Takes the job to the end of that priority. */
   priority?: PriorityOrNull;
@@ -149,11 +187,18 @@ export type Edit = {
   due_at?: TimeOrNull;
   /** Any JSON, null too; the job keeps its place. */
   payload?: unknown;
+  /** Any bytes instead of payload, in base64 with padding. */
+  payload_base64?: string | null;
+};
+
+export type Requeue = {
+  /** Whether the attempts that it has had count on. */
+  keep_attempts?: boolean | null;
 };
 
 export type Enqueued = { id: Name };
 
-export type EnqueueResults = { results: (Enqueued | ItemError)[] };
+export type EnqueueResults = { results: (Enqueued | Error)[] };
 
 export type Attempt = {
   number: number;
@@ -205,6 +250,8 @@ export type Job = {
   planned_at?: Time;
   /** If it has a policy of its own. */
   retry?: Retry;
+  /** What it waits for. Not in listings. */
+  after?: After[];
   payload_bytes: number;
   /** If its bytes are JSON. Not in listings. */
   payload?: unknown;
@@ -299,11 +346,11 @@ export type Extend = Held & {
 
 export type Extends = { items: Extend[] };
 
-export type SettleResults = { results: (Nothing | ItemError)[] };
+export type SettleResults = { results: (Nothing | Error)[] };
 
 export type Extended = { deadline_at: Time };
 
-export type ExtendResults = { results: (Extended | ItemError)[] };
+export type ExtendResults = { results: (Extended | Error)[] };
 
 /** Jobs per lane, exact. */
 export type Counts = {
@@ -316,6 +363,20 @@ export type Counts = {
   dead: Count;
   cancelled: Count;
 };
+
+/** So many jobs are handed out per so much time, one per nanosecond at most. */
+export type RateChange = {
+  jobs: number;
+  per_ms?: number | null;
+  /** How many are saved up while nobody claims. Default: as many as jobs. */
+  burst?: number | null;
+} | null;
+
+export type Rate = { jobs: number; per_ms: number; burst: number };
+
+export type NewLabel = { name: Name; priority: Priority };
+
+export type Label = { name: Name; priority: Priority };
 
 export type ConfigChange = {
   /** Of jobs that name none. Default: 5. */
@@ -335,6 +396,10 @@ export type ConfigChange = {
   group_max?: number | null;
   /** Jobs that are waiting, held, scheduled and ready; null: no limit. Default: null. */
   backlog_max?: number | null;
+  /** How fast jobs are handed out; null: no limit. Default: null. */
+  rate?: RateChange;
+  /** Names for priorities, none of them twice. Default: high 0, normal 5, low 10. */
+  labels?: NewLabel[] | null;
   /** Order is exact within a shard. Changes only while no job is unfinished (409). Default: 1. */
   shards?: number | null;
   /** Whether groups take turns. Changes only while no job is unfinished (409). Default: false. */
@@ -353,6 +418,8 @@ export type Config = {
   active_max: number | null;
   group_max: number | null;
   backlog_max: number | null;
+  rate: Rate | null;
+  labels: Label[];
   shards: number;
   fair: boolean;
   events: boolean;
@@ -382,10 +449,163 @@ export type GroupLimit = {
   limit?: number | null;
 };
 
+export type Purge = {
+  /** Whose jobs are removed. */
+  lane: "done" | "dead" | "cancelled";
+  /** The most to remove. Default: all. */
+  limit?: number | null;
+};
+
+export type Purged = { removed: Count };
+
+export type NewSchedule = {
+  /**
+   * Minute, hour, day of month, month, day of week; or @hourly, @daily, @midnight, @weekly,
+   * @monthly, @yearly, @annually. Always UTC.
+   */
+  cron: string;
+  /** The job that it enqueues each time. Default: one without a payload. */
+  job?: ScheduledJob;
+};
+
+/**
+ * It gets an id each time. Its payload has at most 16,000 bytes. With a unique key a run is skipped
+ * while the job of an earlier one holds it.
+ */
+export type ScheduledJob = NewJob & {
+  id?: null;
+  batch?: null;
+  after?: unknown[] | null;
+  delay_ms?: 0 | null;
+  due_at?: null;
+} | null;
+
+/** Members that do not apply are left out. */
+export type Schedule = {
+  queue: Name;
+  name: Name;
+  cron: string;
+  paused: boolean;
+  job: Template;
+  created_at: Time;
+  /** Planned; not while it is paused. */
+  next_at?: Time;
+  /** The last planned time that it dealt with. */
+  planned_at?: Time;
+  /** The job that it enqueued last. */
+  last_id?: Name;
+  /** Jobs enqueued. */
+  fired: Count;
+  /** Runs whose job was refused. */
+  skipped: Count;
+  /** Why the last run was skipped. */
+  error?: string;
+};
+
+/** Members that do not apply are left out. */
+export type Template = {
+  group?: Name;
+  priority?: Priority;
+  label?: Name;
+  ttl_ms?: number;
+  hold?: true;
+  retry?: Retry;
+  unique?: Unique;
+  /** If its bytes are JSON. */
+  payload?: unknown;
+  /** If its bytes are not JSON. */
+  payload_base64?: string;
+} & ({ payload?: never } | { payload_base64?: never });
+
+export type Unique = {
+  key: Name;
+  lanes: Lane[];
+  window_ms: Span;
+  policy: "reject" | "keep" | "replace";
+};
+
+export type SchedulePage = { schedules: Schedule[]; next?: Next };
+
+export type NewBatch = {
+  /** Unique among the batches of the queue. Default: a ULID. */
+  id?: NameOrNull;
+  /** Enqueued if every job was acked and the batch was not cancelled. */
+  on_success?: Callback;
+  /** Enqueued however it ended. */
+  on_end?: Callback;
+};
+
+/** Its payload has at most 16,000 bytes. The backlog limit of its queue does not hold it back. */
+export type Callback = NewJob & {
+  /** Default: the queue of the batch. */
+  queue?: NameOrNull;
+  unique?: null;
+  after?: unknown[] | null;
+  batch?: null;
+  due_at?: null;
+} | null;
+
+export type Opened = { id: Name };
+
+/** Members that do not apply are left out. */
+export type Batch = {
+  queue: Name;
+  id: Name;
+  created_at: Time;
+  sealed: boolean;
+  /** Its unfinished jobs are being cancelled, or have been. */
+  cancelled: boolean;
+  ended_at?: Time;
+  /** It has ended, and every job was acked. */
+  succeeded: boolean;
+  total: Count;
+  /** Not finished. */
+  pending: Count;
+  done: Count;
+  dead: Count;
+  /** Jobs that were cancelled. */
+  dropped: Count;
+  /** The job that on_success became. */
+  success_id?: Name;
+  /** The job that on_end became. */
+  end_id?: Name;
+  /** Why a callback was refused, as when its id was taken. */
+  error?: string;
+};
+
+export type BatchPage = { batches: Batch[]; next?: Next };
+
+export type Event = {
+  /** Of the job. */
+  id: Name;
+  /** Missing: it was enqueued. */
+  from?: Lane;
+  /** Where it went, also if it is not kept there. */
+  to: Lane;
+  attempt: Count;
+  at: Time;
+  /** Pass it as after for what follows. */
+  cursor: string;
+};
+
+export type EventPage = {
+  /** In the order in which they were committed. */
+  events: Event[];
+  /** Pass it as after for what follows; empty if nothing ever happened. */
+  next: string;
+  /** Events after the given cursor are gone: look at the jobs again. */
+  gap: boolean;
+};
+
 export type VerifyReport = {
   clean: boolean;
   queues: Count;
+  groups: Count;
   jobs: Count;
+  batches: Count;
+  schedules: Count;
+  keys: Count;
+  breach_count: Count;
   /** The first of them. */
   breaches: Breach[];
 };
@@ -393,6 +613,8 @@ export type VerifyReport = {
 export type Breach = {
   /** As numbered in docs/design/invariants.md. */
   invariant: string;
+  /** The stored key, in hexadecimal digits. */
+  key: string;
   what: string;
 };
 
@@ -418,6 +640,8 @@ export interface Operations {
   pauseQueue: { answer: Nothing };
   /** Lets a paused queue hand out jobs again. */
   resumeQueue: { answer: Nothing };
+  /** Removes finished jobs for good, the oldest first. */
+  purgeQueue: { body: Purge; answer: Purged };
   /** Lists the groups of a queue by name: those that have jobs or a limit of their own. */
   listGroups: {
     query: {
@@ -467,8 +691,61 @@ export interface Operations {
   unholdJob: { answer: Nothing };
   /** Takes a leased job from its worker and puts it back to its place; the attempt counts. */
   breakLease: { answer: Nothing };
-  /** Makes a finished job ready again, with no attempts counted. */
-  requeueJob: { answer: Nothing };
+  /** Makes a finished job ready again. */
+  requeueJob: { body: Requeue; answer: Nothing };
+  /** Lists the schedules of a queue by name. */
+  listSchedules: {
+    query: {
+      /** The most that a page holds. */
+      limit?: number;
+      /** What the page before gave as next; missing or empty for the first page. */
+      after?: string;
+    };
+    answer: SchedulePage;
+  };
+  /** Answers what a schedule does, and what it has done. */
+  getSchedule: { answer: Schedule };
+  /** Makes a schedule, or changes the one of that name; makes the queue if it does not exist. */
+  putSchedule: { body: NewSchedule; answer: Schedule };
+  /** Removes a schedule; the jobs that it has enqueued stay. */
+  removeSchedule: { answer: Nothing };
+  /** Lets a schedule enqueue no more jobs. */
+  pauseSchedule: { answer: Nothing };
+  /** Lets a paused schedule go on from now; what it missed is not made up for. */
+  resumeSchedule: { answer: Nothing };
+  /** Enqueues the job of a schedule now, also while it is paused; its plan stays as it is. */
+  runSchedule: { answer: Enqueued };
+  /** Lists the batches of a queue by id. */
+  listBatches: {
+    query: {
+      /** The most that a page holds. */
+      limit?: number;
+      /** What the page before gave as next; missing or empty for the first page. */
+      after?: string;
+    };
+    answer: BatchPage;
+  };
+  /** Opens a batch; makes the queue if it does not exist. */
+  openBatch: { body: NewBatch; answer: Opened };
+  /** Answers how far a batch is. */
+  getBatch: { answer: Batch };
+  /** Lets a batch end: from now on only acks of its own jobs add to it. */
+  sealBatch: { answer: Nothing };
+  /** Seals a batch and cancels its unfinished jobs, by and by if they are many. */
+  cancelBatch: { answer: Nothing };
+  /** Tells what happened to the jobs of a queue, in order. */
+  listEvents: {
+    query: {
+      /** The most that a page holds. */
+      limit?: number;
+      /**
+       * The cursor of an event, or next of a page: what follows it. Missing or empty: from the
+       * oldest that is kept. now: what is still to come.
+       */
+      after?: string;
+    };
+    answer: EventPage | string;
+  };
   /** Takes the jobs that come first, by priority and then by place. */
   claim: { body: Claim; answer: Leases };
   /** Says that jobs are done, and enqueues their children in the same transaction. */
