@@ -138,6 +138,30 @@ class PythonTest(V1Test):
         return proxy, self.connect(proxy.url, **options)
 
 
+class WorkerTest(PythonTest):
+    def work(self, handler, **options):
+        """Runs until nothing is left."""
+        self.worker(handler, **options).run(drain=True)
+
+    def worker(self, handler, **options):
+        return sluice.Worker(self.sluice, self.queue, handler, **options)
+
+    def start(self, worker):
+        """In a thread, until the test has ended."""
+        run = Thread(worker.run)
+        self.addCleanup(run.join)
+        self.addCleanup(worker.stop)
+        return run
+
+    def told(self, id):
+        job = self.sluice.job(self.queue, id)
+        return {name: job[name] for name in ("lane", "attempts", "error", "result", "reason")
+                if name in job}
+
+    def keep(self, **settings):
+        self.client.configure(self.queue, done_retention_ms=3_600_000, **settings)
+
+
 class Thread(threading.Thread):
     """Runs at once; join() raises what its body did, or if it does not end."""
 
