@@ -14,6 +14,7 @@ inline constexpr kv::WriteOptions kGrow{.write_class = kv::WriteClass::grow};
 
 struct QueuesAccess {
   static Status finish(Scope& scope) { return scope.finish(); }
+  static bool replayed(const Scope& scope) { return scope.steps_->replayed(); }
   static Shared& shared(Queues& queues) { return queues.inside_->shared; }
 };
 

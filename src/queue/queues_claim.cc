@@ -18,13 +18,14 @@ std::string bell_of(const ClaimRequest& request) {
 }
 
 /// A claim with an operation id has a transaction to itself, which holds that operation's record.
-Result<Claimed> claim_alone(Queues& queues, const ClaimRequest& request) {
+Result<Claimed> claim_alone(Queues& queues, const ClaimRequest& request, bool& replayed) {
   Claimed claimed;
   auto commit = queues.store().run(
       [&](kv::Transaction& txn) -> Status {
         Scope scope(queues, txn);
         SLUICE_LET(outcome, scope.claim(request));
         claimed = std::move(outcome);
+        replayed = QueuesAccess::replayed(scope);
         return QueuesAccess::finish(scope);
       },
       kDrain);
@@ -41,9 +42,10 @@ Result<std::vector<Lease>> Queues::claim(const ClaimRequest& request) {
   const std::string bell = bell_of(request);
   for (;;) {
     const kv::BellTicket ticket = store_.listen(bell);
+    bool replayed = false;
     SLUICE_LET(claimed, request.operation.empty() ? inside_->desk.claim(request)
-                                                  : claim_alone(*this, request));
-    if (!claimed.leases.empty()) return std::move(claimed.leases);
+                                                  : claim_alone(*this, request, replayed));
+    if (replayed || !claimed.leases.empty()) return std::move(claimed.leases);
     if (claimed.moved) continue;
     const WallTime now = store_.now();
     const Duration waited = now - started;

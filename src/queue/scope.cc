@@ -228,7 +228,10 @@ Result<Claimed> Scope::claim(const ClaimRequest& request) {
   SLUICE_TRY(check_name_or_empty("operation id", request.operation));
   const Operation operation(request.queues[0], request.operation, "claim", describe(request));
   SLUICE_LET(before, operation.find(*steps_));
-  if (before) return claimed_before(*steps_, *before);
+  if (before) {
+    steps_->note_replay();
+    return claimed_before(*steps_, *before);
+  }
   SLUICE_LET(outcome, queue::claim(*steps_, {.queues = request.queues,
                                              .skip_groups = request.skip_groups,
                                              .takers = {{.jobs_max = request.jobs_max,

@@ -165,6 +165,11 @@ class Steps {
   kv::Transaction& txn() { return txn_; }
   Shared& shared() { return shared_; }
   Millis now() const { return now_; }
+  bool replayed_ = false;
+
+  /// A claim was answered with what it did before: waiting would not change that.
+  void note_replay() { replayed_ = true; }
+  bool replayed() const { return replayed_; }
 
   /// The queue of that name, which need not exist yet (QueueState::exists).
   Result<QueueState*> see_queue(std::string_view name);

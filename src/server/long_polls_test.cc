@@ -20,9 +20,10 @@ struct Bench {
   std::atomic<bool> gone = false;
   LongPolls polls{*queues};  // Last: it answers to the end.
 
-  bool wait_for(const std::string& queue, Duration wait = hours(1)) {
+  bool wait_for(const std::string& queue, Duration wait = hours(1),
+                const std::string& operation = {}) {
     LongPolls::Waiter waiter{
-        .request = {.queues = {queue}, .wait = wait},
+        .request = {.queues = {queue}, .wait = wait, .operation = operation},
         .is_gone = [this] { return gone.load(); },
         .done =
             [this](const Result<std::vector<queue::Lease>>& leases) {
@@ -74,6 +75,18 @@ TEST(LongPolls, time_runs_out) {
   EXPECT_TRUE(bench.wait_for("q", std::chrono::milliseconds(1)));
   bench.wait_for_answers(1);
   EXPECT_EQ(bench.got, std::vector<std::string>{""});
+}
+
+TEST(LongPolls, a_call_that_has_given_its_leases_back_holds_up_nobody) {
+  Bench bench;
+  bench.enqueue("q", "a");
+  const auto leases = bench.queues->claim({.queues = {"q"}, .operation = "op"}).value();
+  EXPECT_TRUE(bench.queues->release({.queue = "q", .token = leases[0].token}).ok());
+  EXPECT_TRUE(bench.wait_for("q", hours(1), "op"));
+  bench.wait_for_answers(1);
+  EXPECT_TRUE(bench.wait_for("q"));
+  bench.wait_for_answers(2);
+  EXPECT_EQ(bench.got, (std::vector<std::string>{"", "a"}));
 }
 
 TEST(LongPolls, whoever_has_left_gets_nothing) {
