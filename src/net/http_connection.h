@@ -4,8 +4,6 @@
 
 #include <atomic>
 #include <boost/asio/as_tuple.hpp>
-#include <boost/asio/basic_stream_socket.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <memory>
 #include <optional>
@@ -18,8 +16,6 @@
 #include "net/tls.h"
 
 namespace sluice::net {
-
-using Socket = asio::basic_stream_socket<asio::generic::stream_protocol, Executor>;
 
 /// What all connections of a server share, from any thread.
 struct HttpShared {

@@ -18,7 +18,7 @@ char lower(char c) {
 }
 
 /// RFC 9110, section 5.6.2.
-bool is_token(char c) {
+bool is_token_char(char c) {
   if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')) return true;
   return c != '\0' && std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
 }
@@ -92,11 +92,10 @@ tl::expected<void, Refusal> read_headers(MessageHead& head, std::string_view res
     if (head.headers.size() == limits.headers_max) return refuse("Too many header lines.", 431);
     const std::size_t colon = line.find(':');
     const std::string_view name = line.substr(0, colon);
-    if (colon == std::string_view::npos || name.empty() || !std::ranges::all_of(name, is_token))
+    if (colon == std::string_view::npos || !is_token(name))
       return refuse("A header line is not 'name: value'.");
     const Header header{name, trimmed(line.substr(colon + 1))};
-    if (!std::ranges::all_of(header.value, is_content))
-      return refuse("A header value holds a control character.");
+    if (!is_field_value(header.value)) return refuse("A header value holds a control character.");
     if (auto framing = read_framing(head, header); !framing) return framing;
     head.headers.push_back(header);
   }
@@ -115,8 +114,7 @@ tl::expected<void, Refusal> read_request_line(RequestHead& head, std::string_vie
                                               HeadLimits limits) {
   head.method = take_word(line);
   head.target = take_word(line);
-  if (head.method.empty() || !std::ranges::all_of(head.method, is_token))
-    return refuse("The request line does not begin with a method.");
+  if (!is_token(head.method)) return refuse("The request line does not begin with a method.");
   if (head.target.size() > limits.target_bytes_max) return refuse("The target is too long.", 414);
   if (!head.target.starts_with('/') || !std::ranges::all_of(head.target, is_printable) ||
       head.target.find('#') != std::string_view::npos)
@@ -146,6 +144,14 @@ tl::expected<void, Refusal> check_request(RequestHead& head) {
 }
 
 }  // namespace
+
+bool is_token(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, is_token_char);
+}
+
+bool is_field_value(std::string_view text) {
+  return std::ranges::all_of(text, is_content);
+}
 
 bool equal_ignoring_case(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](char x, char y) { return lower(x) == lower(y); });
@@ -199,6 +205,7 @@ tl::expected<ResponseHead, Refusal> parse_response_head(std::string_view head, H
   if (!std::ranges::all_of(line, is_content)) return refuse("The reason is not a text.");
   parsed.keep_alive = version == "HTTP/1.1";
   if (auto read = read_headers(parsed, head, limits); !read) return Problem(read.error());
+  if (parsed.chunked && version == "HTTP/1.0") return refuse("HTTP/1.0 knows no transfer codings.");
   return parsed;
 }
 

@@ -70,6 +70,12 @@ tl::expected<RequestHead, Refusal> parse_request_head(std::string_view head,
 tl::expected<ResponseHead, Refusal> parse_response_head(std::string_view head,
                                                         HeadLimits limits = {});
 
+/// A method or the name of a header (RFC 9110, section 5.6.2).
+bool is_token(std::string_view text);
+
+/// The value of a header: no CR, LF, NUL or other control character but the tab.
+bool is_field_value(std::string_view text);
+
 /// As header names and the words in header values are compared.
 bool equal_ignoring_case(std::string_view a, std::string_view b);
 

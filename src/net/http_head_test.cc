@@ -130,7 +130,8 @@ TEST(HttpHead, of_an_answer) {
   EXPECT_EQ(parse_response_head("HTTP/1.1 200\r\n\r\n")->status, 200u);
   for (const char* bad :
        {"HTTP/1.1 20 OK\r\n\r\n", "HTTP/1.1 2000 OK\r\n\r\n", "HTTP/2 200\r\n\r\n",
-        "HTTP/1.1 abc\r\n\r\n", "200 OK\r\n\r\n", "HTTP/1.1 099 x\r\n\r\n"})
+        "HTTP/1.1 abc\r\n\r\n", "200 OK\r\n\r\n", "HTTP/1.1 099 x\r\n\r\n",
+        "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"})
     EXPECT_FALSE(parse_response_head(bad)) << bad;
 }
 

@@ -8,11 +8,11 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <thread>
 #include <vector>
 
 #include "base/check.h"
+#include "net/address.h"
 #include "net/http_connection.h"
 #include "net/listen.h"
 
@@ -20,8 +20,6 @@ namespace sluice::net {
 namespace {
 
 using ListenSocket = asio::posix::basic_stream_descriptor<Executor>;
-using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
-                                         asio::wait_traits<std::chrono::steady_clock>, Executor>;
 
 // When there are no descriptors left, those that come wait in the kernel's queue meanwhile.
 constexpr std::chrono::milliseconds kNoDescriptors{50};

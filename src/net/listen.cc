@@ -1,30 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "net/listen.h"
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
-#include <cstring>
+#include <optional>
 #include <system_error>
+
+#include "net/address.h"
 
 namespace sluice::net {
 namespace {
 
 constexpr std::string_view kUnix = "unix:";
 constexpr int kBacklog = 4096;
-
-struct Address {
-  sockaddr_storage storage = {};
-  socklen_t bytes = 0;
-
-  const sockaddr* raw() const { return reinterpret_cast<const sockaddr*>(&storage); }
-};
 
 Failure refuse(const std::string& address) {
   return error(Code::invalid_argument,
@@ -44,22 +37,8 @@ Failure system_failure(const std::string& address) {
   return error(Code::unavailable, why + std::generic_category().message(number));
 }
 
-Result<Address> parse_unix(const std::string& text) {
-  Address address;
-  sockaddr_un local{};
-  local.sun_family = AF_UNIX;
-  const std::string path = text.substr(kUnix.size());
-  if (path.empty() || path.size() >= sizeof local.sun_path || path.find('\0') != path.npos)
-    return error(Code::invalid_argument, "'" + path + "' is no path for a socket: 1 to " +
-                                             std::to_string(sizeof local.sun_path - 1) + " bytes");
-  std::memcpy(local.sun_path, path.c_str(), path.size() + 1);
-  std::memcpy(&address.storage, &local, sizeof local);
-  address.bytes = sizeof local;
-  return address;
-}
-
 Result<Address> parse(const std::string& text) {
-  if (text.starts_with(kUnix)) return parse_unix(text);
+  if (text.starts_with(kUnix)) return unix_address(text.substr(kUnix.size()));
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) return refuse(text);
   std::string host = text.substr(0, colon);
@@ -67,24 +46,11 @@ Result<Address> parse(const std::string& text) {
   std::uint16_t port = 0;
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), port);
   if (parsed.ec != std::errc() || parsed.ptr != digits.data() + digits.size()) return refuse(text);
-  Address address;
-  if (host.starts_with('[') && host.ends_with(']')) {
-    sockaddr_in6 six{};
-    six.sin6_family = AF_INET6;
-    six.sin6_port = htons(port);
-    host = host.substr(1, host.size() - 2);
-    if (inet_pton(AF_INET6, host.c_str(), &six.sin6_addr) != 1) return refuse(text);
-    std::memcpy(&address.storage, &six, sizeof six);
-    address.bytes = sizeof six;
-    return address;
-  }
-  sockaddr_in four{};
-  four.sin_family = AF_INET;
-  four.sin_port = htons(port);
-  if (inet_pton(AF_INET, host.c_str(), &four.sin_addr) != 1) return refuse(text);
-  std::memcpy(&address.storage, &four, sizeof four);
-  address.bytes = sizeof four;
-  return address;
+  const bool bracketed = host.starts_with('[') && host.ends_with(']');
+  if (bracketed) host = host.substr(1, host.size() - 2);
+  const std::optional<Address> address = numeric_address(host, port);
+  if (!address || (address->storage.ss_family == AF_INET6) != bracketed) return refuse(text);
+  return *address;
 }
 
 std::string with_port(const std::string& text, int fd) {
@@ -132,21 +98,6 @@ Result<bool> is_loopback(const std::string& text) {
                &reinterpret_cast<const sockaddr_in6&>(address.storage).sin6_addr) != 0;
   const auto& four = reinterpret_cast<const sockaddr_in&>(address.storage);
   return ntohl(four.sin_addr.s_addr) >> 24 == 127;
-}
-
-std::string peer_name(const sockaddr_storage& address) {
-  char text[INET6_ADDRSTRLEN] = {};
-  if (address.ss_family == AF_INET) {
-    inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(address).sin_addr, text, sizeof text);
-    return text;
-  }
-  if (address.ss_family != AF_INET6) return "unix";
-  const in6_addr& six = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
-  if (IN6_IS_ADDR_V4MAPPED(&six))
-    inet_ntop(AF_INET, six.s6_addr + 12, text, sizeof text);
-  else
-    inet_ntop(AF_INET6, &six, text, sizeof text);
-  return text;
 }
 
 }  // namespace sluice::net

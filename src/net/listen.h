@@ -3,7 +3,6 @@
 #pragma once
 
 #include <sluice/result.h>
-#include <sys/socket.h>
 
 #include <string>
 
@@ -23,8 +22,5 @@ Result<Listener> listen_on(const std::string& address);
 
 /// Whether only programs of this machine reach the address.
 Result<bool> is_loopback(const std::string& address);
-
-/// "192.0.2.1", "2001:db8::1" (also of mapped addresses: "192.0.2.1"), "unix".
-std::string peer_name(const sockaddr_storage& address);
 
 }  // namespace sluice::net

@@ -4,7 +4,6 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <ctime>
 #include <utility>
 
@@ -45,14 +44,15 @@ void Loop::stop() {
   context_.poll();
 }
 
-void Loop::post(std::function<void()> function) {
+bool Loop::post(std::function<void()> function) {
   {
     const MutexLock lock(mutex_);
-    if (over_) return;
+    if (over_) return false;
     posted_.push_back(std::move(function));
-    if (posted_.size() > 1) return;
+    if (posted_.size() > 1) return true;
   }
   asio::post(context_, [this] { run_posted(); });
+  return true;
 }
 
 void Loop::run_posted() {
@@ -65,9 +65,7 @@ void Loop::run_posted() {
 }
 
 Task<void> Loop::keep_time() {
-  asio::basic_waitable_timer<std::chrono::steady_clock,
-                             asio::wait_traits<std::chrono::steady_clock>, Executor>
-      timer(context_);
+  Timer timer(context_);
   for (;;) {
     timer.expires_after(kPeriod);
     co_await timer.async_wait(kAwait);

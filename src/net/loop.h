@@ -5,6 +5,9 @@
 #include <sluice/clock.h>
 
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/basic_waitable_timer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <functional>
@@ -22,6 +25,9 @@ using Executor = asio::io_context::executor_type;
 template <class T>
 using Task = asio::awaitable<T, Executor>;
 inline constexpr asio::use_awaitable_t<Executor> kAwait{};
+using Socket = asio::basic_stream_socket<asio::generic::stream_protocol, Executor>;
+using Timer = asio::basic_waitable_timer<std::chrono::steady_clock,
+                                         asio::wait_traits<std::chrono::steady_clock>, Executor>;
 
 /// Something on a loop that has a deadline. Everything happens on the loop's thread.
 class Watched {
@@ -47,9 +53,9 @@ class Loop {
   void start();
   /// Returns when the thread has ended and what was on the loop is gone.
   void stop();
-  /// Runs it on the loop's thread, soon; never if the loop has ended. What several threads post
-  /// meanwhile, or one that answers many at once, wakes the loop once.
-  void post(std::function<void()> function);
+  /// Runs it on the loop's thread, soon; never, and says false, if the loop has ended. What several
+  /// threads post meanwhile, or one that answers many at once, wakes the loop once.
+  bool post(std::function<void()> function);
 
   asio::io_context& context() { return context_; }
   bool is_this_thread() { return context_.get_executor().running_in_this_thread(); }
