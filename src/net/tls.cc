@@ -26,4 +26,27 @@ Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files) {
   return tls;
 }
 
+Result<std::shared_ptr<TlsContext>> load_trust(const std::string& ca_file) {
+  auto tls = std::make_shared<TlsContext>(TlsContext::tls_client);
+  SSL_CTX* const raw = tls->native_handle();
+  SSL_CTX_set_min_proto_version(raw, TLS1_2_VERSION);
+  SSL_CTX_set_options(raw, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_CTX_set_mode(raw, SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_verify(raw, SSL_VERIFY_PEER, nullptr);
+  boost::system::error_code problem;
+  if (ca_file.empty()) {
+    tls->set_default_verify_paths(problem);
+    if (problem)
+      return error(Code::unavailable, "the certificates that the system trusts cannot be read: " +
+                                          problem.message() + "; install ca-certificates");
+    return tls;
+  }
+  tls->load_verify_file(ca_file, problem);
+  if (problem)
+    return error(Code::invalid_argument, "the trusted certificates in " + ca_file +
+                                             " cannot be used: " + problem.message() +
+                                             "; the file must be PEM");
+  return tls;
+}
+
 }  // namespace sluice::net
