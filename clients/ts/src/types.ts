@@ -167,7 +167,7 @@ export type NewAfter = {
 };
 
 export type After = {
-  queue?: Name;
+  queue: Name;
   id: Name;
   policy: "success" | "end" | "cancel";
 };
