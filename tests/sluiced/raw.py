@@ -37,16 +37,18 @@ def chunked(path, *chunks):
 
 
 class Raw:
-    """A connection to a service on 127.0.0.1; it is closed with the test."""
+    """A connection to a service on 127.0.0.1 or on a socket file; it is closed with the test."""
 
     def __init__(self, case, receive_bytes=None):
-        self.socket = socket.socket()
+        path = getattr(case.service, "path", None)
+        self.socket = socket.socket(socket.AF_UNIX if path else socket.AF_INET)
         case.addCleanup(self.socket.close)
         if receive_bytes:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         self.socket.settimeout(PATIENCE)
-        self.socket.connect(("127.0.0.1", case.service.port))
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket.connect(path or ("127.0.0.1", case.service.port))
+        if not path:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.buffer = b""
 
     def send(self, data, piece=None):

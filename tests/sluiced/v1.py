@@ -130,6 +130,11 @@ def path_of(queue, id=None):
     return path if id is None else f"{path}/jobs/{quote(id, safe='')}"
 
 
+def below(queue, *parts):
+    """The path of what belongs to a queue."""
+    return "/".join((path_of(queue), *(quote(part, safe="") for part in parts)))
+
+
 def held(lease, **members):
     return {"queue": lease["queue"], "token": lease["token"], **members}
 
