@@ -35,7 +35,7 @@ class Enqueue(V1Test):
         plain = self.client.enqueue(self.queue)
         nulls = self.client.enqueue(self.queue, **dict.fromkeys(
             ("id", "group", "payload_base64", "priority", "label", "delay_ms", "due_at", "ttl_ms",
-             "hold", "batch", "retry")))
+             "hold", "batch", "retry", "unique", "after")))
         jobs = [self.client.job(self.queue, one) for one in (plain, nulls)]
         self.assertEqual(*({**job, "id": "", "enqueued_at": 0} for job in jobs))
 
