@@ -8,7 +8,10 @@
 namespace sluice::server {
 namespace {
 
-constexpr std::size_t kEventsPerPart = 100;
+constexpr std::size_t kEventsPerPart = 200;
+static_assert(kEventsPerPart <= queue::kPageMax);
+// While somebody has more to get.
+constexpr Duration kPeriodBusy = std::chrono::milliseconds(1);
 constexpr std::string_view kGreeting = "retry: 1000\n\n";
 constexpr std::string_view kStillHere = ":\n\n";
 constexpr std::string_view kGap = "event: gap\ndata: {}\n\n";
@@ -92,13 +95,14 @@ void EventStreams::follow(const std::stop_token& stop) {
       all = std::exchange(waiting_, {});
     }
     std::vector<Waiting> quiet;
+    bool busy = false;
     for (Waiting& one : all)
-      if (!serve(one)) quiet.push_back(std::move(one));
+      if (!serve(one, busy)) quiet.push_back(std::move(one));
     {
       const MutexLock lock(mutex_);
       for (Waiting& one : quiet) waiting_.push_back(std::move(one));
     }
-    access_.clock().sleep_for(kPeriod, stop);
+    access_.clock().sleep_for(busy ? kPeriodBusy : kPeriod, stop);
   }
   std::vector<Waiting> rest;
   {
@@ -108,9 +112,13 @@ void EventStreams::follow(const std::stop_token& stop) {
   for (Waiting& one : rest) one.exchange.reply({});
 }
 
-/// Whether something was sent, be it the end.
-bool EventStreams::serve(Waiting& one) {
+/// Whether something was sent, be it the end. Makes `busy` true if there is more.
+bool EventStreams::serve(Waiting& one, bool& busy) {
   Stream& stream = *one.stream;
+  if (stream.grant && !access_.is_good(*stream.grant)) {
+    one.exchange.reply({});
+    return true;
+  }
   const auto page = access_.queues().events(
       {.queue = stream.queue, .after = stream.after, .limit = kEventsPerPart});
   // As when the queue was removed; the client asks again and learns why.
@@ -119,13 +127,14 @@ bool EventStreams::serve(Waiting& one) {
     return true;
   }
   stream.after = page->next;
+  busy = busy || page->events.size() == kEventsPerPart;
   std::string text = text_of(*page);
   if (!text.empty()) {
     send(one, std::move(text));
     return true;
   }
   if (access_.clock().mono() - one.since < kSignOfLife) return false;
-  if (one.exchange.is_gone() || (stream.grant && !access_.is_good(*stream.grant)))
+  if (one.exchange.is_gone())
     one.exchange.reply({});
   else
     send(one, std::string(kStillHere));

@@ -29,8 +29,7 @@ class EventStreams {
   static constexpr std::size_t kStreamsMax = 1'000;
   /// An event is sent at most so much later than it happened, and what sending takes.
   static constexpr Duration kPeriod = std::chrono::milliseconds(100);
-  /// When nothing happens a comment is sent so often: peers that are gone are noticed, and tokens
-  /// that were revoked.
+  /// When nothing happens a comment is sent so often: peers that are gone are noticed.
   static constexpr Duration kSignOfLife = std::chrono::seconds(15);
 
   explicit EventStreams(const Access& access) : access_(access) {}
@@ -58,7 +57,7 @@ class EventStreams {
   };
   void wait(net::Exchange exchange, std::shared_ptr<Stream> stream);
   void follow(const std::stop_token& stop);
-  bool serve(Waiting& one);
+  bool serve(Waiting& one, bool& busy);
   void send(Waiting& one, std::string text);
   std::shared_ptr<Stream> counted(Stream stream);
 

@@ -58,13 +58,21 @@ net::HttpResponse page_answer(std::string_view name, const std::vector<Item>& it
   return json_answer(writer.end_object().take());
 }
 
+bool accepts_stream(std::string_view accepted) {
+  constexpr std::string_view kType = "text/event-stream";
+  for (; accepted.size() >= kType.size(); accepted.remove_prefix(1))
+    if (net::equal_ignoring_case(accepted.substr(0, kType.size()), kType)) return true;
+  return false;
+}
+
 Result<queue::NewSchedule> parse_schedule(const Call& call, const Fields& fields) {
   queue::NewSchedule schedule{.queue = call.parts[0], .name = call.parts[1], .cron = {}, .job = {}};
   SLUICE_LET(cron, fields.text("cron"));
   schedule.cron = std::move(cron);
   if (!fields.has("job")) return schedule;
   SLUICE_LET(members, fields.object("job"));
-  SLUICE_LET(job, parse_new_job(members, ""));
+  SLUICE_LET(queue, members.optional_name("queue"));  // Of its own it has none.
+  SLUICE_LET(job, parse_new_job(members, queue.value_or("")));
   schedule.job = std::move(job);
   return schedule;
 }
@@ -228,8 +236,7 @@ void V1::events(Call call) {
   if (!limit) return refuse_v1(call, limit.error());
   const std::string_view* const accepted = call.request().head.find("accept");
   const std::string_view* const last = call.request().head.find("last-event-id");
-  const bool as_stream =
-      accepted != nullptr && accepted->find("text/event-stream") != std::string_view::npos;
+  const bool as_stream = accepted != nullptr && accepts_stream(*accepted);
   queue::EventsRequest request{
       .queue = call.parts[0], .after = query_text(call, "after"), .limit = *limit};
   if (as_stream && last != nullptr) request.after = *last;

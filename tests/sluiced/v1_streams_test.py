@@ -218,15 +218,15 @@ class Stuck(StreamsTest):
         healthy = Follower(self, self.queue)
         stuck = [Stream(self, self.queue) for _ in range(100)]
         before = memory_kib(self.service)
-        # Each of them would need 800 KiB if all of it were kept for it.
-        self.client.enqueue_many(self.queue, [{"id": f"{number:0>256}"} for number in range(2000)])
+        # Each of them would need 600 KiB if all of it were kept for it.
+        self.client.enqueue_many(self.queue, [{"id": f"{number:0>256}"} for number in range(1500)])
         events = pages(self.client, self.queue)
-        self.assertEqual(healthy.wait_for(2000), events)
+        self.assertEqual(healthy.wait_for(1500), events)
         grown = memory_kib(self.service) - before
         print(f"figure sluiced.stuck_streams_kib {grown}")
         if not SANITIZED:
             self.assertLess(grown, 40 * 1024)
-        self.assertEqual(stuck[0].take(2000), events)
+        self.assertEqual(stuck[0].take(1500), events)
         self.check_store()
         self.assertEqual(self.service.stop(), 0)
 
