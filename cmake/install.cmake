@@ -11,12 +11,12 @@ set_target_properties(sluice PROPERTIES LINKER_LANGUAGE CXX)
 target_compile_features(sluice PUBLIC cxx_std_20)
 target_include_directories(sluice PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
                                          $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-foreach(room base codec kv queue runtime)
+foreach(room base codec kv queue runtime net client)
   target_sources(sluice PRIVATE $<TARGET_OBJECTS:sluice_${room}>)
 endforeach()
 # SluiceConfig.cmake.in and sluice.pc.in name the same ones.
 target_link_libraries(sluice PUBLIC tl::expected Threads::Threads
-                             PRIVATE PkgConfig::LMDB fmt::fmt)
+                             PRIVATE PkgConfig::LMDB fmt::fmt OpenSSL::SSL OpenSSL::Crypto)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Sluice)
 configure_package_config_file(cmake/SluiceConfig.cmake.in SluiceConfig.cmake
