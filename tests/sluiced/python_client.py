@@ -12,7 +12,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NamedTuple
 
-from harness import PATIENCE
+from harness import PATIENCE, wait_until
 from v1 import V1Test
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../clients/python")
@@ -157,6 +157,11 @@ class WorkerTest(PythonTest):
         job = self.sluice.job(self.queue, id)
         return {name: job[name] for name in ("lane", "attempts", "error", "result", "reason")
                 if name in job}
+
+    def check_that_nothing_is_kept(self):
+        """The service may give a job to a claim that has just left, and takes it back at once."""
+        wait_until(lambda: "leased" not in self.client.counts(self.queue), "no job to be leased")
+        self.assertEqual({job["lapses"] for job in self.sluice.jobs(self.queue)} | {0}, {0})
 
     def keep(self, **settings):
         self.client.configure(self.queue, done_retention_ms=3_600_000, **settings)

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from harness import PATIENCE, main, wait_until
-from python_client import FOLDER, WorkerTest
+from python_client import FOLDER, Proxy, WorkerTest
 
 PROGRAM = """
 import logging, os, sys, sluice
@@ -32,8 +32,9 @@ class Processes(WorkerTest):
         self.addCleanup(process.kill)
         return process
 
-    def start_worker(self):
-        return self.start_program(PROGRAM, f"http://127.0.0.1:{self.service.port}", self.queue)
+    def start_worker(self, url=None):
+        url = url or f"http://127.0.0.1:{self.service.port}"
+        return self.start_program(PROGRAM, url, self.queue)
 
     def read_until(self, process, word):
         for line in process.stdout:
@@ -65,6 +66,23 @@ class Processes(WorkerTest):
         process.send_signal(signal.SIGINT)
         self.read_until(process, "ended")
         self.assertEqual(process.wait(PATIENCE), 0)
+        self.check_that_nothing_is_kept()
+        self.assertEqual(self.told("j"), {"lane": "ready", "attempts": 0})
+
+    def test_the_second_signal_waits_for_the_last_claim(self):
+        proxy = Proxy(self)
+        deadline = lambda: self.sluice.job(self.queue, "j").get("deadline_at")
+        # The third claim is made because of the first signal, and gets what the second gives back.
+        proxy.expect(None, None, lambda: wait_until(lambda: deadline() != first, "j to be back"))
+        self.sluice.enqueue(self.queue, "/nowhere", id="j")
+        process = self.start_worker(proxy.url)
+        wait_until(lambda: len(proxy.asked) == 2, "a claim that waits")
+        first = deadline()
+        process.send_signal(signal.SIGTERM)
+        wait_until(lambda: len(proxy.asked) == 3, "a claim that does not")
+        process.send_signal(signal.SIGTERM)
+        self.read_until(process, "ended")
+        self.check_that_nothing_is_kept()
         self.assertEqual(self.told("j"), {"lane": "ready", "attempts": 0})
 
     def test_one_that_waits_for_jobs_ends_at_once(self):
@@ -78,6 +96,7 @@ class Processes(WorkerTest):
         self.read_until(process, "ended")
         self.assertEqual(process.wait(PATIENCE), 0)
         self.sluice.enqueue(self.queue, go)
+        self.check_that_nothing_is_kept()
         self.assertEqual(self.client.counts(self.queue), {"ready": 1})
 
     def test_the_example_of_the_readme(self):

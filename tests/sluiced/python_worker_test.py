@@ -191,7 +191,7 @@ class Drains(WorkerTest):
             worker.stop()
             run.join()
             enqueue.join()
-            self.assertNotIn("leased", self.client.counts(self.queue))
+            self.check_that_nothing_is_kept()
 
     def test_a_claim_whose_answer_is_lost_by_stopping_is_given_back(self):
         proxy, far = self.behind_proxy()

@@ -65,8 +65,7 @@ class Worker:
         self.lease, self.wait = seconds_of(lease), seconds_of(wait)
         self.claims = {"queues": queues, "lease": lease, "skip_groups": skip_groups,
                        "worker": name or f"{socket.gethostname()}:{os.getpid()}"}
-        # A signal can come while its own thread uses the queue: SimpleQueue allows for that.
-        self.words = SimpleQueue()
+        self.words = SimpleQueue()  # What run() waits for.
 
     def stop(self):
         """Once: takes no more jobs, and ends when those that run have ended. Twice: gives back what
@@ -97,17 +96,35 @@ class Worker:
 
 @contextlib.contextmanager
 def signals_to(stop):
-    """Only the main thread can hear signals."""
+    """Calls it for each SIGTERM and SIGINT, if this is the main thread; no other can ask for them.
+
+    Not in a handler: one runs only between two steps of the main thread, and if the signal comes
+    just before that goes to sleep, not before it wakes up. Their numbers come at once."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, lambda *_: stop())
-              for number in (signal.SIGTERM, signal.SIGINT)}
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    near, far = socket.socketpair()
+    far.setblocking(False)
+
+    def listen():
+        while number := near.recv(1):
+            if number[0] in numbers:
+                stop()
+
+    thread = threading.Thread(target=listen, daemon=True)
+    thread.start()
+    awake = signal.set_wakeup_fd(far.fileno(), warn_on_full_buffer=False)
+    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler or signal.SIG_DFL)
+        signal.set_wakeup_fd(awake)
+        far.close()
+        thread.join()
+        near.close()
 
 
 class Run:
@@ -141,7 +158,7 @@ class Run:
         self.poll.close()
 
     def end(self, ended):
-        """What still runs is given back; its threads end when its handlers do."""
+        """What still runs is given back; threads of slots end when their handlers do."""
         self.stop()
         with self.changed:
             jobs = list(self.running.values())
@@ -153,9 +170,9 @@ class Run:
             self.put_back(job)
         for _ in range(self.worker.slots):
             self.todo.put(None)
-        if ended:
-            for thread in self.threads:
-                thread.join()
+        # The one that claims may have something to give back, too.
+        for thread in self.threads if ended else self.threads[:1]:
+            thread.join()
 
     def put_back(self, job):
         try:
