@@ -15,6 +15,7 @@ foreach(room base codec kv queue runtime net client)
   target_sources(sluice PRIVATE $<TARGET_OBJECTS:sluice_${room}>)
 endforeach()
 # SluiceConfig.cmake.in and sluice.pc.in name the same ones.
+find_package(OpenSSL REQUIRED)
 target_link_libraries(sluice PUBLIC tl::expected Threads::Threads
                              PRIVATE PkgConfig::LMDB fmt::fmt OpenSSL::SSL OpenSSL::Crypto)
 
