@@ -66,6 +66,8 @@ CLEAN = [
     ("src/kv/lmdb/store.cc", SPDX + '#include "kv/lmdb/store.h"\n\n#include <lmdb.h>\n'),
     ("src/worker/slots.cc", SPDX + '#include "kv/keys.h"\n#include "runtime/pool.h"\n'),
     ("bench/bare.cc", SPDX + "#include <lmdb.h>\nauto a = std::chrono::steady_clock::now();\n"),
+    ("examples/whole/main.cc", SPDX + '#include "kv/keys.h"\n#include "part.h"\n'),
+    ("examples/whole/part.h", HEADER),
     ("apps/sluiced/main.cc", SPDX + '#include "server/routes.h"\n#include "tracker/swarm.h"\n'),
     # Words in comments and literals, a seam's own sleep, thread ids, separators: none is a call.
     ("src/kv/words.cc", SPDX + 'const char* a = "rand( {{{ std::thread";  // time(nullptr) {{{\n'
