@@ -62,7 +62,7 @@ class LmdbStore final : public Store {
   Outcome commit(Batch& batch);
   Outcome commit_failed(Batch& batch, int rc);
   void refuse(const std::vector<Request*>& requests, const Status& status);
-  void ring(const Batch& batch) const;
+  void ring(Batch& batch) const;
   Status full(std::string_view how) const;
   void poison(const Status& status);
   Status poisoned() const;
