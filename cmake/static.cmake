@@ -1,11 +1,17 @@
 # Programs start in half the time if there is nothing to load, so they are linked statically. Debian
-# has an archive of LMDB; of fmt it has only the headers and a shared library, so its one source file
+# has archives of LMDB and xxHash; of fmt it has only the headers and a shared library, so its one source file
 # is compiled here, from the header that it consists of.
 find_library(SLUICE_LMDB_ARCHIVE liblmdb.a REQUIRED)
 add_library(sluice_lmdb STATIC IMPORTED GLOBAL)
 set_target_properties(sluice_lmdb PROPERTIES IMPORTED_LOCATION ${SLUICE_LMDB_ARCHIVE}
                                              INTERFACE_INCLUDE_DIRECTORIES "${LMDB_INCLUDE_DIRS}")
 target_link_libraries(sluice_lmdb INTERFACE Threads::Threads)
+
+# Named by its file: a program that is linked statically with the shared one starts, and ends at the
+# first call.
+find_library(SLUICE_XXHASH_ARCHIVE libxxhash.a REQUIRED)
+add_library(sluice_xxhash STATIC IMPORTED GLOBAL)
+set_target_properties(sluice_xxhash PROPERTIES IMPORTED_LOCATION ${SLUICE_XXHASH_ARCHIVE})
 
 add_library(sluice_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cc)
 target_compile_features(sluice_fmt PUBLIC cxx_std_20)

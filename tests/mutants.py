@@ -22,6 +22,8 @@ MUTANTS = {
     "kv.no_sync": ("kv_power_cut_test", "PowerCut.whatever_was_acknowledged_survives*"),
     "kv.no_reserve": ("kv_full_map_test", "*FullMap.is_drained_one_by_one*"),
     "kv.no_rollback": ("kv_test", "*a_body_that_fails_leaves_nothing*lmdb*"),
+    "migrate.early_gate": (
+        "migrate_test", "TraversalGate.no_destination_starts_before_its_source_is_durable"),
     "queue.block_left": (
         "queue_test",
         "*GroupTest.a_group_at_its_limit_lets_others_pass_and_gets_its_slot_back_with_the_ack*"),

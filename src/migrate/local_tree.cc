@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+#include "migrate/local_tree.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "migrate/file_hash.h"
+#include "migrate/root_dir.h"
+#include "migrate/thread_buffer.h"
+
+namespace sluice::migrate {
+namespace {
+
+constexpr std::size_t kDirentBytes = 128 * 1024;
+/// Long link targets end a page early, so that it stays small.
+constexpr std::size_t kPageBytes = 4 * 1024 * 1024;
+constexpr unsigned kEntryMask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_GID |
+                                STATX_MTIME | STATX_SIZE | STATX_INO;
+
+std::uint64_t device_of(const struct statx& info) {
+  return ::makedev(info.stx_dev_major, info.stx_dev_minor);
+}
+
+std::optional<Kind> kind_of(const struct statx& info) {
+  switch (info.stx_mode & S_IFMT) {
+    case S_IFREG:
+      return Kind::file;
+    case S_IFDIR:
+      return Kind::folder;
+    case S_IFLNK:
+      return Kind::link;
+    case S_IFIFO:
+      return Kind::fifo;
+    case S_IFSOCK:
+      return Kind::socket;
+    case S_IFCHR:
+      return Kind::char_device;
+    case S_IFBLK:
+      return Kind::block_device;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// All but the name and the target.
+Entry entry_of(const struct statx& info) {
+  const std::optional<Kind> kind = kind_of(info);
+  if (!kind) return {.error = EINVAL};
+  Entry entry{.kind = *kind,
+              .mode = info.stx_mode & 07777u,
+              .uid = info.stx_uid,
+              .gid = info.stx_gid,
+              .mtime_ns = nanoseconds_of(info.stx_mtime)};
+  if (*kind == Kind::file) entry.size = info.stx_size;
+  if (*kind == Kind::char_device || *kind == Kind::block_device) {
+    entry.rdev_major = info.stx_rdev_major;
+    entry.rdev_minor = info.stx_rdev_minor;
+  }
+  if (*kind != Kind::folder && info.stx_nlink > 1) {
+    entry.device = device_of(info);
+    entry.inode = info.stx_ino;
+  }
+  return entry;
+}
+
+bool is_self_or_parent(const char* name) {
+  return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
+}
+
+/// When a directory last changed.
+struct Stamp {
+  std::int64_t mtime_ns = 0;
+  std::int64_t ctime_ns = 0;
+
+  friend bool operator==(const Stamp&, const Stamp&) = default;
+};
+
+int read_stamp(int fd, Stamp& stamp) {
+  struct statx info;
+  const unsigned mask = STATX_MTIME | STATX_CTIME;
+  if (uninterrupted([&] { return ::statx(fd, "", AT_EMPTY_PATH, mask, &info); }) != 0) return errno;
+  stamp = {.mtime_ns = nanoseconds_of(info.stx_mtime), .ctime_ns = nanoseconds_of(info.stx_ctime)};
+  return 0;
+}
+
+struct Rules {
+  Filters filters;
+  bool one_file_system = false;
+  std::uint64_t root_device = 0;
+  std::uint64_t root_inode = 0;
+};
+
+/// Reads one directory, once.
+class Reading {
+ public:
+  Reading(int fd, const Rules& rules, std::string_view path)
+      : fd_(fd), rules_(rules), filter_(rules.filters, path) {}
+
+  Fault run(Listing& page, const PageSink& sink);
+
+ private:
+  /// Whether to go on.
+  bool deliver(const char* names, std::size_t bytes, Listing& page, const PageSink& sink);
+  void add(const char* name, Listing& page);
+  void apply_rules(const struct statx& info, Entry& entry) const;
+  bool read_target(const char* name, Entry& entry);
+
+  const int fd_;
+  const Rules& rules_;
+  DirectoryFilter filter_;
+  bool vanished_ = false;
+  // A byte more than the longest target, to see whether it was cut.
+  std::array<char, PATH_MAX + 1> target_;
+};
+
+Fault Reading::run(Listing& page, const PageSink& sink) {
+  Stamp before;
+  if (const int error = read_stamp(fd_, before); error != 0) return {error, "statx"};
+  const ThreadBuffer<kDirentBytes> buffer;
+  page.clear();
+  while (true) {
+    const ssize_t got =
+        uninterrupted([&] { return ::getdents64(fd_, buffer.data(), kDirentBytes); });
+    if (got < 0) return {errno, "getdents64"};
+    if (got == 0) break;
+    if (!deliver(buffer.data(), static_cast<std::size_t>(got), page, sink)) return {};
+  }
+  if (!page.empty() && !sink(page)) return {};
+  Stamp after;
+  if (const int error = read_stamp(fd_, after); error != 0) return {error, "statx"};
+  if (vanished_) return {.detail = "statx of a name that had vanished", .changed = true};
+  if (before != after) return {.detail = "getdents64", .changed = true};
+  return {};
+}
+
+bool Reading::deliver(const char* names, std::size_t bytes, Listing& page, const PageSink& sink) {
+  for (std::size_t at = 0; at < bytes;) {
+    const auto* found = reinterpret_cast<const dirent64*>(names + at);
+    at += found->d_reclen;
+    if (is_self_or_parent(found->d_name)) continue;
+    add(found->d_name, page);
+    if (page.size() < kPageEntries && page.bytes() < kPageBytes) continue;
+    if (!sink(page)) return false;
+    page.clear();
+  }
+  return true;
+}
+
+void Reading::add(const char* name, Listing& page) {
+  struct statx info;
+  const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
+  const int rc = uninterrupted([&] { return ::statx(fd_, name, flags, kEntryMask, &info); });
+  if (rc != 0 && errno == ENOENT) {
+    vanished_ = true;
+    return;
+  }
+  Entry entry = rc == 0 ? entry_of(info) : Entry{.error = static_cast<std::uint32_t>(errno)};
+  entry.name = name;
+  if (entry.error == 0) apply_rules(info, entry);
+  if (entry.kind == Kind::link && !read_target(name, entry)) return;
+  if (filter_.matches(name)) entry.excluded = true;
+  page.add(entry);
+}
+
+void Reading::apply_rules(const struct statx& info, Entry& entry) const {
+  if (entry.kind != Kind::folder) return;
+  const std::uint64_t device = device_of(info);
+  if (device != rules_.root_device)
+    entry.excluded = rules_.one_file_system;
+  else if (info.stx_ino == rules_.root_inode)
+    entry = {.name = entry.name, .kind = Kind::folder, .error = ELOOP};
+}
+
+/// False if the link is no more.
+bool Reading::read_target(const char* name, Entry& entry) {
+  const ssize_t size =
+      uninterrupted([&] { return ::readlinkat(fd_, name, target_.data(), target_.size()); });
+  if (size >= 0 && static_cast<std::size_t>(size) < target_.size()) {
+    entry.target = std::string_view(target_.data(), static_cast<std::size_t>(size));
+    return true;
+  }
+  // EINVAL: it is something else by now.
+  if (size < 0 && (errno == ENOENT || errno == EINVAL)) {
+    vanished_ = true;
+    return false;
+  }
+  const int error = size < 0 ? errno : ENAMETOOLONG;
+  entry = {.name = entry.name, .error = static_cast<std::uint32_t>(error)};
+  return true;
+}
+
+class LocalTree final : public Tree {
+ public:
+  LocalTree(RootDir root, Rules rules) : root_(std::move(root)), rules_(std::move(rules)) {}
+
+  Fault list(std::string_view path, Listing& scratch, const PageSink& sink) override;
+  Fault stat_root(Listing& one) override;
+  Fault hash(std::string_view path, const Entry& entry, Hash& hash) override;
+  std::string name() const override { return root_.path(); }
+
+ private:
+  const RootDir root_;
+  const Rules rules_;
+};
+
+Fault LocalTree::list(std::string_view path, Listing& scratch, const PageSink& sink) {
+  const RootDir::Opened opened = root_.open(path, O_RDONLY | O_DIRECTORY);
+  if (opened.error != 0) return {opened.error, "open"};
+  return Reading(opened.fd.get(), rules_, path).run(scratch, sink);
+}
+
+Fault LocalTree::stat_root(Listing& one) {
+  struct statx info;
+  const int rc =
+      uninterrupted([&] { return ::statx(root_.fd(), "", AT_EMPTY_PATH, kEntryMask, &info); });
+  if (rc != 0) return {errno, "statx"};
+  one.clear();
+  one.add(entry_of(info));
+  return {};
+}
+
+Fault LocalTree::hash(std::string_view path, const Entry& entry, Hash& hash) {
+  std::string whole(path);
+  if (!whole.empty()) whole += '/';
+  whole += entry.name;
+  // Whatever took the file's place: opening it must not wait for the other end of a pipe.
+  const RootDir::Opened opened = root_.open(whole, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  // A symbolic link or a socket took its place.
+  const bool other_kind = opened.error == ELOOP || opened.error == ENXIO;
+  if (opened.error != 0) return {opened.error, "open", other_kind};
+  return hash_file(opened.fd.get(), entry, hash);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Tree>> open_local_tree(const LocalTreeOptions& options) {
+  SLUICE_LET(filters, Filters::make(options.filters));
+  SLUICE_LET(root, RootDir::open(options.root, {.by_name = options.open_by_name}));
+  struct statx info;
+  if (::statx(root.fd(), "", AT_EMPTY_PATH, STATX_INO, &info) != 0)
+    return error(Code::io_error, options.root + ": statx failed; find the cause in the system log");
+  return std::make_unique<LocalTree>(std::move(root),
+                                     Rules{.filters = std::move(filters),
+                                           .one_file_system = options.one_file_system,
+                                           .root_device = device_of(info),
+                                           .root_inode = info.stx_ino});
+}
+
+}  // namespace sluice::migrate
