@@ -5,7 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=$1 out=$2
-programs=(queuectl sluiced)
+programs=(queuectl sluice-migrate sluiced)
 
 umask 022
 export LC_ALL=C TZ=UTC
@@ -57,7 +57,7 @@ copyright() {
   echo "Sluice, under these terms:"
   echo
   cat "$here/../LICENSE"
-  for package in liblmdb-dev libfmt-dev libc6-dev; do
+  for package in liblmdb-dev libxxhash-dev libfmt-dev libc6-dev; do
     printf '\nThe programs contain parts of %s, under these terms:\n\n' "$package"
     cat "/usr/share/doc/$package/copyright"
   done

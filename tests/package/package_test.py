@@ -19,19 +19,24 @@ FILES = {
     "etc/sluiced.yaml": 0o644,
     UNIT: 0o644,
     "usr/bin/queuectl": 0o755,
+    "usr/bin/sluice-migrate": 0o755,
     "usr/bin/sluiced": 0o755,
     "usr/lib/sysusers.d/sluiced.conf": 0o644,
     "usr/share/bash-completion/completions/queuectl": 0o644,
+    "usr/share/bash-completion/completions/sluice-migrate": 0o644,
     "usr/share/bash-completion/completions/sluiced": 0o644,
     "usr/share/doc/sluice/CHANGELOG.md.gz": 0o644,
     "usr/share/doc/sluice/changelog.gz": 0o644,
     "usr/share/doc/sluice/copyright": 0o644,
     "usr/share/fish/vendor_completions.d/queuectl.fish": 0o644,
+    "usr/share/fish/vendor_completions.d/sluice-migrate.fish": 0o644,
     "usr/share/fish/vendor_completions.d/sluiced.fish": 0o644,
     "usr/share/lintian/overrides/sluice": 0o644,
     "usr/share/man/man1/queuectl.1.gz": 0o644,
+    "usr/share/man/man1/sluice-migrate.1.gz": 0o644,
     "usr/share/man/man1/sluiced.1.gz": 0o644,
     "usr/share/zsh/vendor-completions/_queuectl": 0o644,
+    "usr/share/zsh/vendor-completions/_sluice-migrate": 0o644,
     "usr/share/zsh/vendor-completions/_sluiced": 0o644,
 }
 
@@ -174,6 +179,17 @@ class Programs(PackageTest):
 
     def test_the_service_serves_a_job(self):
         self.serve_one_job(InstalledService())
+
+    def test_sluice_migrate_makes_a_tree_like_another(self):
+        with tempfile.TemporaryDirectory() as home:
+            os.makedirs(f"{home}/src/folder")
+            with open(f"{home}/src/folder/file", "w", encoding="utf-8") as file:
+                file.write("moved")
+            ended = run(self.program("sluice-migrate"), "run", f"{home}/src", f"{home}/dst",
+                        "--state", f"{home}/ledger")
+            self.assertEqual((ended.code, ended.err), (0, ""))
+            with open(f"{home}/dst/folder/file", encoding="utf-8") as file:
+                self.assertEqual(file.read(), "moved")
 
     def test_queuectl_runs_a_job(self):
         with tempfile.TemporaryDirectory() as home:
