@@ -69,4 +69,13 @@ inline double median(std::vector<double> samples) {
   return percentile(std::move(samples), 0.5);
 }
 
+/// One figure of each round, and their median. Ratios are taken within a round, because what else
+/// the machine does changes from one round to the next.
+template <class Rounds, class Figure>
+double median_of(const Rounds& rounds, const Figure& figure) {
+  std::vector<double> figures;
+  for (const auto& round : rounds) figures.push_back(figure(round));
+  return median(figures);
+}
+
 }  // namespace sluice::bench

@@ -61,6 +61,9 @@ Result<Process> Process::start(const Program& program) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, program.input.c_str(), O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, program.output.c_str(),
                                    O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (!program.errors.empty())
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, program.errors.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC, 0600);
   const MonoTime began = system_clock().mono();
   pid_t pid = -1;
   const int rc = posix_spawnp(&pid, words[0].c_str(), &actions, nullptr, pointers(words).data(),
@@ -80,14 +83,23 @@ Process::~Process() {
   waitpid(pid_, nullptr, 0);
 }
 
-Result<Cost> Process::finish() {
+Result<Ended> Process::end() {
   int status = 0;
   rusage usage{};
   while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) continue;
-  const Cost cost{.wall_seconds = seconds_since(began_), .cpu_seconds = cpu_seconds(usage)};
   pid_ = -1;
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return cost;
-  return error(Code::unavailable, fmt::format("{} has failed (status {})", name_, status));
+  if (!WIFEXITED(status))
+    return error(Code::unavailable, fmt::format("{} has failed (status {})", name_, status));
+  return Ended{.cost = {.wall_seconds = seconds_since(began_), .cpu_seconds = cpu_seconds(usage)},
+               .exit_code = WEXITSTATUS(status),
+               .peak_mib = static_cast<double>(usage.ru_maxrss) / 1024};
+}
+
+Result<Cost> Process::finish() {
+  SLUICE_LET(ended, end());
+  if (ended.exit_code == 0) return ended.cost;
+  return error(Code::unavailable,
+               fmt::format("{} has failed (exit code {})", name_, ended.exit_code));
 }
 
 Result<Cost> run_program(const Program& program) {

@@ -20,6 +20,16 @@ struct Program {
   std::vector<std::string> environment = {};  ///< "NAME=value"; all of it.
   std::string input = "/dev/null";
   std::string output = "/dev/null";
+  std::string errors = {};  ///< A file; empty: where this program's go.
+};
+
+/// How a program ended that nothing killed.
+struct Ended {
+  Cost cost = {};
+  int exit_code = 0;
+  /// The most memory that it had at once, mapped files included. It is never less than what this
+  /// program had by the time it started the other.
+  double peak_mib = 0;
 };
 
 /// Killed if it still runs when this object goes.
@@ -36,6 +46,8 @@ class Process {
   /// Waits for its end, which must be with exit code 0. Its CPU time, and that of all processes
   /// that it has waited for.
   Result<Cost> finish();
+  /// The same with any exit code.
+  Result<Ended> end();
 
  private:
   Process(std::string name, pid_t pid, MonoTime began)

@@ -70,13 +70,4 @@ Status fill(queue::Queues& queues, std::uint64_t count, const MakeJob& make);
 using MakeBatch = std::function<std::vector<queue::NewJob>()>;
 Result<Work> turn_over(queue::Queues& queues, const MakeBatch& make, std::uint64_t batches);
 
-/// One figure of each round, and their median. Ratios are taken within a round, because what else
-/// the machine does changes from one round to the next.
-template <class Rounds, class Figure>
-double median_of(const Rounds& rounds, const Figure& figure) {
-  std::vector<double> figures;
-  for (const auto& round : rounds) figures.push_back(figure(round));
-  return median(figures);
-}
-
 }  // namespace sluice::bench
