@@ -105,7 +105,7 @@ class Counters(MigrateTest):
         for folder, info in expected.a.items():
             if not stat.S_ISDIR(info.st_mode):
                 continue
-            listed = self.json("ls", folder or b".")
+            listed = self.json("ls", b"./" + folder)  # A name may begin with "-".
             here = {path: verdict for path, verdict in expected.verdicts.items()
                     if path and os.path.dirname(path) == folder}
             self.assertEqual({os.path.join(folder, os.path.basename(reports.path_of(one))):
