@@ -207,12 +207,12 @@ class Copying::Impl {
   }
 
   /// A folder is made before those in it, and has its attributes set after them.
-  bool may_start(const WorkKey& work) const {
+  bool may_start(const WorkKey& work) const SLUICE_ANNOTATE(requires_capability(mutex_)) {
     const bool by_level = pass_ == Pass::folders || pass_ == Pass::attributes;
     return !by_level || running_ == 0 || work.level == level_;
   }
 
-  Decision begin(What what) {
+  Decision begin(What what) SLUICE_ANNOTATE(requires_capability(mutex_)) {
     busy_ = true;
     return {what};
   }
