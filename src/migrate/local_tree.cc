@@ -16,6 +16,7 @@
 
 #include "migrate/file_hash.h"
 #include "migrate/root_dir.h"
+#include "migrate/stat_entry.h"
 #include "migrate/thread_buffer.h"
 
 namespace sluice::migrate {
@@ -31,30 +32,9 @@ std::uint64_t device_of(const struct statx& info) {
   return ::makedev(info.stx_dev_major, info.stx_dev_minor);
 }
 
-std::optional<Kind> kind_of(const struct statx& info) {
-  switch (info.stx_mode & S_IFMT) {
-    case S_IFREG:
-      return Kind::file;
-    case S_IFDIR:
-      return Kind::folder;
-    case S_IFLNK:
-      return Kind::link;
-    case S_IFIFO:
-      return Kind::fifo;
-    case S_IFSOCK:
-      return Kind::socket;
-    case S_IFCHR:
-      return Kind::char_device;
-    case S_IFBLK:
-      return Kind::block_device;
-    default:
-      return std::nullopt;
-  }
-}
-
 /// All but the name and the target.
 Entry entry_of(const struct statx& info) {
-  const std::optional<Kind> kind = kind_of(info);
+  const std::optional<Kind> kind = kind_of(info.stx_mode);
   if (!kind) return {.error = EINVAL};
   Entry entry{.kind = *kind,
               .mode = info.stx_mode & 07777u,

@@ -10,10 +10,11 @@
 #include "migrate/system_call.h"
 
 namespace sluice::migrate {
-namespace {
 
-Kind kind_of(mode_t mode) {
+std::optional<Kind> kind_of(mode_t mode) {
   switch (mode & S_IFMT) {
+    case S_IFREG:
+      return Kind::file;
     case S_IFDIR:
       return Kind::folder;
     case S_IFLNK:
@@ -27,11 +28,9 @@ Kind kind_of(mode_t mode) {
     case S_IFBLK:
       return Kind::block_device;
     default:
-      return Kind::file;
+      return std::nullopt;
   }
 }
-
-}  // namespace
 
 std::int64_t time_ns(std::int64_t seconds, std::int64_t nanoseconds) {
   using Limits = std::numeric_limits<std::int64_t>;
@@ -42,7 +41,7 @@ std::int64_t time_ns(std::int64_t seconds, std::int64_t nanoseconds) {
 }
 
 Entry entry_of(const struct stat& info) {
-  Entry entry{.kind = kind_of(info.st_mode),
+  Entry entry{.kind = kind_of(info.st_mode).value_or(Kind::file),
               .mode = info.st_mode & 07777,
               .uid = info.st_uid,
               .gid = info.st_gid,

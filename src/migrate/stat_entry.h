@@ -5,12 +5,16 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <tl/expected.hpp>
 
 #include "migrate/entry.h"
 
 namespace sluice::migrate {
+
+/// What a mode's type bits say; nothing for a type that Linux does not have.
+std::optional<Kind> kind_of(mode_t mode);
 
 /// Nanoseconds since 1970; the nearest that there is for a time too far away (1677, 2262).
 std::int64_t time_ns(std::int64_t seconds, std::int64_t nanoseconds);

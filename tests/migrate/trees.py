@@ -174,14 +174,14 @@ class Pair:
 def walk(top):
     """Every path below `top` and its lstat, the folder itself first, as "". Sorted by path."""
     found = {b"": os.lstat(top)}
-    todo = [b""]
-    while todo:
-        folder = todo.pop()
+    waiting = [b""]
+    while waiting:
+        folder = waiting.pop()
         for name in os.listdir(os.path.join(top, folder)):
             path = os.path.join(folder, name)
             found[path] = os.lstat(os.path.join(top, path))
             if stat.S_ISDIR(found[path].st_mode):
-                todo.append(path)
+                waiting.append(path)
     return dict(sorted(found.items()))
 
 
