@@ -225,7 +225,10 @@ class Client:
             try:
                 self.connection.request(method, path, body, JSON if headers is None else headers)
             except (BrokenPipeError, ConnectionResetError):
-                pass  # It may have answered before it had read all of a body that it refuses.
+                # It may have answered before it had read all of a body that it refuses; not if the
+                # service was killed before there was a connection.
+                if self.connection.sock is None:
+                    raise
             response = self.connection.getresponse()
             return Reply(response.status, response.headers, response.read())
         except BaseException:
