@@ -209,10 +209,22 @@ class Strace:
         self.words = ["strace", "-f", "-qq", "-y", "-s", "4096", "-o", self.path, *options]
 
     def lines(self):
+        """A call cut in two by another thread's is joined again, where it began."""
         if not os.path.exists(self.path):
             return []
+        lines, cut = [], {}
         with open(self.path, "rb") as file:
-            return [line.partition(b" ")[2].strip() for line in file.read().splitlines()]
+            for written in file.read().splitlines():
+                pid, _, line = written.partition(b" ")
+                line = line.strip()
+                if line.startswith(b"<... ") and pid in cut:
+                    lines[cut.pop(pid)] += line.partition(b" resumed>")[2]
+                    continue
+                if line.endswith(b" <unfinished ...>"):
+                    line = line.removesuffix(b" <unfinished ...>")
+                    cut[pid] = len(lines)
+                lines.append(line)
+        return lines
 
     def calls(self, name):
         return [line for line in self.lines() if line.startswith(name + b"(")]
