@@ -139,8 +139,8 @@ TEST(HttpClient, a_connection_that_nobody_needs_is_closed) {
   ASSERT_TRUE(client->call({.url = url_of(*server)}));
   until([&] { return client->stats().idle == 1; });
   clock.advance(10s);
+  until([&] { return client->stats().connections == 0; });
   until([&] { return server->stats().connections == 0; });
-  EXPECT_EQ(client->stats().connections, 0u);
   ASSERT_TRUE(client->call({.url = url_of(*server)}));
   EXPECT_EQ(client->stats().opened, 2u);
 }
@@ -184,11 +184,12 @@ TEST(HttpClient, a_connection_that_has_just_been_closed_is_not_used_either) {
 TEST(HttpClient, a_callback_may_make_the_next_call) {
   const auto server = open_server();
   const auto client = open_client({.connections_max = 1});
-  std::latch done(100);
+  std::latch done(1);
+  int left = 100;
   std::function<void(Result<ClientResponse>)> again = [&](const Result<ClientResponse>& answer) {
     EXPECT_TRUE(answer);
-    done.count_down();
-    if (!done.try_wait()) client->call({.url = url_of(*server)}, again);
+    if (--left == 0) return done.count_down();
+    client->call({.url = url_of(*server)}, again);
   };
   client->call({.url = url_of(*server)}, again);
   done.wait();
