@@ -90,6 +90,25 @@ Result<Listener> listen_on(const std::string& text) {
   return Listener{std::move(socket), std::move(taken)};
 }
 
+Result<std::vector<Listener>> bind_datagrams(const std::string& text, unsigned count) {
+  if (text.starts_with(kUnix)) return refuse(text);
+  std::vector<Listener> all;
+  for (std::string taken = text; all.size() < count;) {
+    SLUICE_LET(address, parse(taken));
+    Descriptor socket(
+        ::socket(address.storage.ss_family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket.valid()) return system_failure(text);
+    // Not for the first: it would share the port of another program of the same user.
+    const int on = 1;
+    if (!all.empty()) setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    if (bind(socket.get(), address.raw(), address.bytes) != 0) return system_failure(text);
+    setsockopt(socket.get(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+    taken = with_port(text, socket.get());
+    all.push_back({std::move(socket), taken});
+  }
+  return all;
+}
+
 Result<bool> is_loopback(const std::string& text) {
   SLUICE_LET(address, parse(text));
   if (address.storage.ss_family == AF_UNIX) return true;
