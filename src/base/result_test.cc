@@ -49,7 +49,7 @@ TEST(Result, try_and_let_pass_failures_on) {
 }
 
 TEST(ResultDeath, a_failure_cannot_have_the_code_ok) {
-  EXPECT_DEATH(Status(Code::ok, "no"), "check failed");
+  EXPECT_DEATH(static_cast<void>(Status(Code::ok, "no")), "check failed");
 }
 
 }  // namespace

@@ -190,12 +190,11 @@ TEST_P(BadInputTest, a_retry_policy_must_make_sense) {
   for (const auto& [policy, code] : policies) {
     const std::string name = "policy " + std::to_string(number++);
     const Scene fresh = scene(GetParam());
-    try_case(fresh.bench, {name + " of a job", code, [policy = policy](auto& b) {
+    try_case(fresh.bench, {name + " of a job", code, [policy](auto& b) {
                              return status_of(b->enqueue({.queue = "work", .retry = policy}));
                            }});
-    try_case(fresh.bench, {name + " of a queue", code, [policy = policy](auto& b) {
-                             return b->configure("work", {.retry = policy});
-                           }});
+    try_case(fresh.bench, {name + " of a queue", code,
+                           [policy](auto& b) { return b->configure("work", {.retry = policy}); }});
   }
 }
 

@@ -29,16 +29,16 @@ TEST_P(BadTimeTest, times_are_let_through_up_to_their_limits) {
                                                 {Duration::max(), Code::invalid_argument}};
     for (const auto& [delay, code] : delays) {
       const std::string text = " of " + std::to_string(delay.count()) + " ns";
-      cases.push_back({"enqueue delay" + text, code, [delay = delay](auto& b) {
+      cases.push_back({"enqueue delay" + text, code, [delay](auto& b) {
                          return status_of(b->enqueue({.queue = "work", .delay = delay}));
                        }});
-      cases.push_back({"ttl" + text, code, [delay = delay](auto& b) {
+      cases.push_back({"ttl" + text, code, [delay](auto& b) {
                          return status_of(b->enqueue({.queue = "work", .ttl = delay}));
                        }});
-      cases.push_back({"fail delay" + text, code, [=, delay = delay](auto& b) {
+      cases.push_back({"fail delay" + text, code, [=](auto& b) {
                          return b->fail({.queue = "work", .token = token, .delay = delay});
                        }});
-      cases.push_back({"release delay" + text, code, [=, delay = delay](auto& b) {
+      cases.push_back({"release delay" + text, code, [=](auto& b) {
                          return b->release({.queue = "work", .token = token, .delay = delay});
                        }});
     }
@@ -51,16 +51,15 @@ TEST_P(BadTimeTest, times_are_let_through_up_to_their_limits) {
                                                 {Duration::max(), Code::invalid_argument}};
     for (const auto& [lease, code] : leases) {
       const std::string text = " of " + std::to_string(lease.count()) + " ns";
-      cases.push_back({"claim lease" + text, code, [lease = lease](auto& b) {
+      cases.push_back({"claim lease" + text, code, [lease](auto& b) {
                          return status_of(b->claim({.queues = {"work"}, .lease = lease}));
                        }});
-      cases.push_back({"extend lease" + text, code, [=, lease = lease](auto& b) {
+      cases.push_back({"extend lease" + text, code, [=](auto& b) {
                          return status_of(
                              b->extend({.queue = "work", .token = token, .lease = lease}));
                        }});
-      cases.push_back({"configured lease" + text, code, [lease = lease](auto& b) {
-                         return b->configure("work", {.lease = lease});
-                       }});
+      cases.push_back({"configured lease" + text, code,
+                       [lease](auto& b) { return b->configure("work", {.lease = lease}); }});
     }
     return cases;
   });
@@ -79,10 +78,10 @@ TEST_P(BadTimeTest, a_due_time_is_let_through_up_to_its_limit) {
                                               {WallTime::max(), Code::invalid_argument}};
     for (const auto& [due, code] : dues) {
       const std::string text = " at " + std::to_string(due.time_since_epoch().count());
-      cases.push_back({"enqueue due" + text, code, [due = due](auto& b) {
+      cases.push_back({"enqueue due" + text, code, [due](auto& b) {
                          return status_of(b->enqueue({.queue = "work", .due = due}));
                        }});
-      cases.push_back({"edit due" + text, code, [due = due](auto& b) {
+      cases.push_back({"edit due" + text, code, [due](auto& b) {
                          return b->edit({.queue = "work", .id = "ready", .due = due});
                        }});
     }

@@ -2,6 +2,7 @@
 // How much a test does, and how it says what it did.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -9,7 +10,19 @@
 
 namespace sluice::test {
 
-/// Counts for SLUICE_QUICK (mutants: a few seconds), for ./test, and for SLUICE_LONG.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SLUICE_SANITIZED 1
+#endif
+#endif
+#ifdef SLUICE_SANITIZED
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+/// Counts for SLUICE_QUICK (mutants: a few seconds), for ./test, and for SLUICE_LONG. Sanitizers
+/// are several times slower, and get a fifth of the second.
 struct RunSize {
   std::uint64_t quick;
   std::uint64_t normal;
@@ -17,7 +30,8 @@ struct RunSize {
 
   std::uint64_t pick() const {
     if (std::getenv("SLUICE_QUICK") != nullptr) return quick;
-    return std::getenv("SLUICE_LONG") != nullptr ? long_run : normal;
+    if (std::getenv("SLUICE_LONG") != nullptr) return long_run;
+    return kSanitized ? std::max(quick, normal / 5) : normal;
   }
 };
 

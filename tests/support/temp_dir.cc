@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 
 #include "base/check.h"
 
@@ -32,7 +31,10 @@ TempDir::~TempDir() {
 
 std::string read_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  std::string all;
+  for (char piece[65536]; file.read(piece, sizeof piece), file.gcount() > 0;)
+    all.append(piece, static_cast<std::size_t>(file.gcount()));
+  return all;
 }
 
 void write_file(const std::string& path, const std::string& bytes) {

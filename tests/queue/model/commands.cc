@@ -209,14 +209,14 @@ rc::Seq<std::vector<Command>> parts_of(const std::vector<Command>& sequence) {
 
 std::ostream& operator<<(std::ostream& out, const Flow& flow) {
   constexpr const char* kPolicies[] = {"", "reject", "keep", "replace"};
-  constexpr const char* kKinds[] = {"own", "other", "near", "by_name", "spelled"};
+  constexpr const char* kPicks[] = {"own", "other", "near", "by_name", "spelled"};
   if (flow.unique) {
     out << " unique=" << flow.unique->key << " " << flow.unique->window.count() / 1'000'000 << " "
         << kPolicies[static_cast<int>(flow.unique->policy)] << " in";
     for (const Lane lane : flow.unique->lanes) out << " " << lane_name(lane);
   }
   for (const AfterPick& pick : flow.after)
-    out << " after=" << kKinds[pick.kind] << " " << pick.job << " " << policy_name(pick.policy);
+    out << " after=" << kPicks[pick.kind] << " " << pick.job << " " << policy_name(pick.policy);
   if (flow.batch) out << " batch=" << *flow.batch;
   return out;
 }
@@ -243,7 +243,8 @@ std::ostream& operator<<(std::ostream& out, const Command& command) {
 
 rc::Gen<std::vector<Command>> sequences(bool about_flows) {
   return rc::gen::shrink(
-      rc::gen::noShrink(rc::gen::container<std::vector<Command>>(commands(about_flows))), parts_of);
+      rc::gen::noShrink(rc::gen::container<std::vector<Command>>(commands(about_flows))),
+      &parts_of);
 }
 
 }  // namespace sluice::queue::model

@@ -58,7 +58,7 @@ void FlowWorld::heal() {
           .run = [&name](Queues& queues, FlowCall&) { return queues.resume(name); }});
   for (const auto& [key, schedule] : ledger_->schedules()) {
     if (!schedule.last || violation()) continue;
-    must({.text = "remove_schedule " + key.second, .run = [key = key](Queues& queues, FlowCall&) {
+    must({.text = "remove_schedule " + key.second, .run = [key](Queues& queues, FlowCall&) {
             return queues.remove_schedule(key.first, key.second);
           }});
   }
