@@ -16,6 +16,14 @@ constexpr std::array<std::string_view, 10> kOwnHeaders = {
 // Another method could make the answer something else than an answer.
 constexpr std::string_view kTunnel = "CONNECT";
 
+/// A name or an address, perhaps with a port.
+bool is_host_field(std::string_view host) {
+  return std::ranges::all_of(host, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-._:[]").find(c) != std::string_view::npos;
+  });
+}
+
 bool may_be_repeated(std::string_view method) {
   return method == "GET" || method == "HEAD" || method == "PUT" || method == "DELETE";
 }
@@ -23,6 +31,10 @@ bool may_be_repeated(std::string_view method) {
 Status check(const ClientRequest& request) {
   if (!is_token(request.method) || request.method == kTunnel)
     return error(Code::invalid_argument, "the method is none that can be sent: write GET or POST");
+  if (!is_host_field(request.host))
+    return error(Code::invalid_argument,
+                 "the host is neither a name nor an address: write host or "
+                 "host:port");
   for (const auto& [name, value] : request.headers) {
     if (!is_token(name))
       return error(Code::invalid_argument,
@@ -44,7 +56,8 @@ std::string head_of(const ClientRequest& request, const HttpUrl& url) {
   std::string head;
   head.reserve(256);
   head.append(request.method).append(" ").append(url.target).append(" HTTP/1.1\r\n");
-  head.append("Host: ").append(url.host_field()).append("\r\n");
+  head.append("Host: ").append(request.host.empty() ? url.host_field() : request.host);
+  head.append("\r\n");
   const bool has_body = !request.body.empty() || request.method == "POST" ||
                         request.method == "PUT" || request.method == "PATCH";
   if (has_body)

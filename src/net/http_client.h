@@ -26,6 +26,9 @@ struct ClientRequest {
   std::string method = "GET";
   /// http://, https:// or unix: (see http_url.h).
   std::string url = {};
+  /// What the Host field says; empty: what the URL does. Where the request goes, and whose
+  /// certificate it takes, is the URL's alone.
+  std::string host = {};
   /// Further fields. Host, Content-Length and the others that frame a message are not among them.
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string body = {};

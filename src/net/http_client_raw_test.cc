@@ -47,6 +47,26 @@ TEST(HttpClientRaw, answers_that_are_none_are_failures) {
   }
 }
 
+TEST(HttpClientRaw, the_host_field_can_say_something_else_than_the_url) {
+  RawServer server([](RawPeer& peer, unsigned) {
+    for (std::string text = peer.request(); !text.empty(); text = peer.request())
+      peer.send("HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(text.size()) + "\r\n\r\n" +
+                text);
+  });
+  const auto client = open_client();
+  const std::string usual = "Host: 127.0.0.1:" + std::to_string(server.port()) + "\r\n";
+  EXPECT_EQ(client->call({.url = server.url()})->body, "GET / HTTP/1.1\r\n" + usual + "\r\n");
+  EXPECT_EQ(client->call({.url = server.url(), .host = "[2001:db8::1]:80"})->body,
+            "GET / HTTP/1.1\r\nHost: [2001:db8::1]:80\r\n\r\n");
+  EXPECT_EQ(client->call({.url = server.url(), .host = "Other_1.test"})->body,
+            "GET / HTTP/1.1\r\nHost: Other_1.test\r\n\r\n");
+  EXPECT_EQ(server.accepted(), 1u);
+  for (const char* wrong : {"a b", "a\r\nX: y", "a/b", "user@a", "\xc3\xa4"})
+    EXPECT_EQ(status_of(client->call({.url = server.url(), .host = wrong})).code(),
+              Code::invalid_argument)
+        << wrong;
+}
+
 TEST(HttpClientRaw, limits_of_an_answer_hold) {
   const std::string body(100, 'x');
   const std::string sized = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + body;
