@@ -5,7 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=$1 out=$2
-programs=(queuectl sluice-migrate sluiced)
+programs=(queuectl retracker sluice-migrate sluiced)
 
 umask 022
 export LC_ALL=C TZ=UTC

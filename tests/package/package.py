@@ -11,7 +11,7 @@ for folder in ("sluiced", "support"):
 from harness import PATIENCE, SLUICED
 
 BIN = os.path.dirname(os.path.abspath(SLUICED))
-PROGRAMS = ("queuectl", "sluice-migrate", "sluiced")
+PROGRAMS = ("queuectl", "retracker", "sluice-migrate", "sluiced")
 SOME_DATE = 1700000000
 
 

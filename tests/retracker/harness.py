@@ -1,0 +1,86 @@
+"""What the tests of the real retracker share: the program as an operator runs it, with any options,
+environment and files, and a home folder of its own for each test.
+"""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from typing import NamedTuple
+
+RETRACKER = os.environ["RETRACKER"]
+LONG = bool(os.environ.get("SLUICE_LONG"))
+# Sanitizers and a loaded machine are slow; a test never waits for a time, only for a condition.
+PATIENCE = int(os.environ.get("SLUICE_PATIENCE", 600 if LONG else 120))
+
+
+class Ended(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+def variable(name):
+    """The name of a setting as the environment has it."""
+    return "RETRACKER_" + name.upper()
+
+
+class RetrackerTest(unittest.TestCase):
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+    def setUp(self):
+        self.home = tempfile.mkdtemp(prefix="retracker-", dir=self.place)
+        self.addCleanup(shutil.rmtree, self.home, ignore_errors=True)
+        # No variable of ours but what it needs to run.
+        self.env = {"PATH": os.environ["PATH"], "HOME": self.home, "LANG": "C.UTF-8"}
+        self.env.update({name: value for name, value in os.environ.items()
+                         if name.endswith("SAN_OPTIONS")})
+
+    def path(self, name):
+        return os.path.join(self.home, name)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def run_r(self, *arguments, env=None):
+        """Waits until it has ended."""
+        done = subprocess.run([RETRACKER, *arguments], env={**self.env, **(env or {})},
+                              cwd=self.home, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=PATIENCE, check=False)
+        return Ended(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def printed(self, *arguments, **options):
+        """What it prints when it has nothing to complain of."""
+        ended = self.run_r(*arguments, **options)
+        self.assertEqual((ended.code, ended.err), (0, ""), ended)
+        return ended.out
+
+    def refused(self, *arguments, code=2, **options):
+        """Checks that it does nothing, and returns the one line that it says."""
+        before = sorted(os.listdir(self.home))
+        ended = self.run_r(*arguments, **options)
+        self.assertEqual((ended.code, ended.out), (code, ""), (arguments, ended))
+        self.assertRegex(ended.err, r"\Aretracker: [^\n]+\n\Z", arguments)
+        self.assertEqual(sorted(os.listdir(self.home)), before, arguments)
+        return ended.err[len("retracker: "):-1]
+
+    def warned(self, *arguments, **options):
+        """What it prints as JSON, and the lines that it says about it."""
+        ended = self.run_r(*arguments, "--json", **options)
+        self.assertEqual(ended.code, 0, ended)
+        lines = ended.err.splitlines()
+        for line in lines:
+            self.assertTrue(line.startswith("retracker: "), line)
+        return json.loads(ended.out), [line[len("retracker: "):] for line in lines]
+
+    def settings(self, *arguments, **options):
+        """Each setting's value and where it is from, by name."""
+        return {one["name"]: (one["value"], one["from"])
+                for one in json.loads(self.printed("settings", *arguments, "--json", **options))}
+
+
+def main():
+    unittest.main(verbosity=2)

@@ -1,0 +1,196 @@
+"""The tracker at work: neighbours, other trackers, reload, snapshot, statistics."""
+import json
+import signal
+import unittest
+import urllib.error
+
+from harness import RetrackerTest
+from tracker import Tracker, UdpPeer, Upstream, file_size, peers_of, wait_until
+
+HASH = bytes(range(0, 200, 10))
+ODD = bytes([0x20, 0x2B, 0x25, 0x26, 0x3D, 0x00, 0xFF, 0x0A, 0x0D, 0x7F] * 2)
+
+
+def peer_id(number):
+    return b"-xx0001-%012d" % number
+
+
+class Neighbours(RetrackerTest):
+    def test_they_find_each_other_over_both_protocols(self):
+        tracker = Tracker(self)
+        self.assertEqual(tracker.announce(HASH, peer_id(1), 7001)[b"peers"], b"")
+        udp = UdpPeer(tracker.udp)
+        self.addCleanup(udp.close)
+        interval, leechers, seeders, peers = udp.announce(HASH, peer_id(2), 7002)
+        self.assertEqual((interval, leechers, seeders, peers), (1800, 2, 0, {("127.0.0.1", 7001)}))
+        found = tracker.announce(HASH, peer_id(3), 7003, left=0, event="completed")
+        self.assertEqual(peers_of(found[b"peers"]), {("127.0.0.1", 7001), ("127.0.0.1", 7002)})
+        self.assertEqual((found[b"complete"], found[b"incomplete"], found[b"downloaded"]), (1, 2, 1))
+        self.assertEqual(udp.scrape(HASH), (1, 1, 2))
+        self.assertEqual(tracker.scrape(HASH),
+                         {b"complete": 1, b"downloaded": 1, b"incomplete": 2})
+        tracker.announce(HASH, peer_id(1), 7001, event="stopped")
+        self.assertEqual(udp.announce(HASH, peer_id(2), 7002)[3], {("127.0.0.1", 7003)})
+        self.assertEqual(tracker.stop(), 0, tracker.said())
+
+    def test_dictionaries_for_those_who_want_them(self):
+        tracker = Tracker(self)
+        tracker.announce(HASH, peer_id(1), 7001)
+        found = tracker.announce(HASH, peer_id(2), 7002, compact=0)
+        self.assertEqual(found[b"peers"],
+                         [{b"ip": b"127.0.0.1", b"peer id": peer_id(1), b"port": 7001}])
+
+    def test_what_is_not_listed_is_not_served(self):
+        listed = self.write("allowed", "# ours\n" + HASH.hex() + "\n")
+        tracker = Tracker(self, "--set", f"hash_allow_file={listed}")
+        self.assertIn(b"peers", tracker.announce(HASH, peer_id(1), 7001))
+        self.assertIn(b"not served", tracker.announce(ODD, peer_id(1), 7001)[b"failure reason"])
+        self.write("allowed", ODD.hex() + "\n")
+        tracker.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: b"peers" in tracker.announce(ODD, peer_id(1), 7001), "the new list")
+        self.assertIn(b"not served", tracker.announce(HASH, peer_id(1), 7001)[b"failure reason"])
+
+
+class Forwarding(RetrackerTest):
+    def start(self, *upstreams, arguments=()):
+        self.write("forwarders", "".join(f"- {upstream.uri}\n" for upstream in upstreams))
+        return Tracker(self, "-f", self.path("forwarders"), *arguments)
+
+    def test_the_first_reply_has_what_an_upstream_knows(self):
+        upstream = Upstream(self)
+        tracker = self.start(upstream, arguments=("--set", "first_reply_wait_ms=10000"))
+        found = tracker.announce(HASH, peer_id(1), 7001)
+        self.assertEqual(peers_of(found[b"peers"]), {("203.0.113.9", 99)})
+        self.assertEqual(found[b"interval"], 1800)
+        udp = UdpPeer(tracker.udp)
+        self.addCleanup(udp.close)
+        self.assertEqual(udp.announce(ODD, peer_id(1), 7001)[3], {("203.0.113.9", 99)})
+
+    def test_a_dead_upstream_holds_up_neither_the_client_nor_the_others(self):
+        hanging, healthy = Upstream(self), Upstream(self)
+        hanging.gate.clear()
+        tracker = self.start(hanging, healthy, arguments=("--set", "first_reply_wait_ms=50"))
+        for i in range(30):
+            tracker.announce(bytes([i]) * 20, peer_id(1), 7001)
+        wait_until(lambda: len(healthy.told) == 30, "the healthy one to hear of all")
+        found = tracker.announce(bytes([29]) * 20, peer_id(2), 7002)
+        self.assertIn(("203.0.113.9", 99), peers_of(found[b"peers"]))
+
+    def test_every_byte_arrives(self):
+        upstream = Upstream(self)
+        tracker = self.start(upstream)
+        every = [bytes((start + i) % 256 for i in range(20)) for start in range(0, 256, 20)]
+        for info_hash in every + [ODD]:
+            tracker.announce(info_hash, info_hash[::-1], 7001, left=5, key="0000abcd",
+                             event="started", numwant=13)
+        wait_until(lambda: len(upstream.told) == len(every) + 1, "all to arrive")
+        self.assertEqual({told["info_hash"] for told in upstream.told}, {*every, ODD})
+        for told in upstream.told:
+            self.assertEqual(told["peer_id"], told["info_hash"][::-1])
+            self.assertEqual((told["port"], told["left"], told["event"], told["compact"]),
+                             (b"7001", b"5", b"started", b"1"))
+            self.assertEqual(told["key"].lower().zfill(8), b"0000abcd")
+
+    def test_completed_and_stopped_are_told_and_the_end_too(self):
+        upstream = Upstream(self)
+        tracker = self.start(upstream)
+        tracker.announce(HASH, peer_id(1), 7001, event="started")
+        wait_until(lambda: len(upstream.told) == 1, "the first")
+        wait_until(lambda: self.stats(tracker)["jobs"]["succeeded"] == 1, "its answer")
+        tracker.announce(HASH, peer_id(1), 7001, left=0, event="completed")
+        wait_until(lambda: b"completed" in upstream.events(), "the second")
+        tracker.announce(HASH, peer_id(2), 7002, event="started")
+        wait_until(lambda: self.stats(tracker)["jobs"]["succeeded"] == 3, "the other peer")
+        tracker.announce(HASH, peer_id(1), 7001, event="stopped")
+        wait_until(lambda: upstream.events().count(b"stopped") == 1, "the first to stop")
+        self.assertEqual(tracker.stop(), 0)
+        self.assertEqual(upstream.events().count(b"stopped"), 2)
+        self.assertEqual(upstream.told[-1]["peer_id"], peer_id(2))
+
+    def stats(self, tracker):
+        return json.loads(tracker.get("/stats?format=json"))
+
+    def test_never_disables_and_a_reload_enables(self):
+        upstream = Upstream(self, {b"failure reason": b"go away", b"retry in": b"never"})
+        tracker = self.start(upstream)
+        tracker.announce(HASH, peer_id(1), 7001)
+        wait_until(lambda: self.stats(tracker)["forwarders"][0]["state"] == "disabled", "disabling")
+        self.assertEqual(self.stats(tracker)["forwarders"][0]["reason"], "go away")
+        self.assertIn(b"go away", tracker.get("/stats"))
+        upstream.answer = {b"interval": 1800, b"peers": b""}
+        tracker.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: self.stats(tracker)["forwarders"][0]["ok"] == 1, "enabling")
+        self.assertEqual(self.stats(tracker)["forwarders"][0]["state"], "ok")
+
+    def test_a_reload_adds_and_removes_and_a_wrong_file_changes_nothing(self):
+        first, second = Upstream(self), Upstream(self)
+        tracker = self.start(first)
+        self.write("forwarders", f"- {second.uri}\n")
+        tracker.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: self.stats(tracker)["forwarders"][0]["uri"] == second.uri, "the reload")
+        tracker.announce(HASH, peer_id(1), 7001)
+        wait_until(lambda: len(second.told) == 1, "the second")
+        self.assertEqual(first.told, [])
+        self.write("forwarders", "- nonsense\n")
+        tracker.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: "stay as they were" in tracker.said(), "the complaint")
+        self.assertEqual(self.stats(tracker)["forwarders"][0]["uri"], second.uri)
+
+    def test_the_books_balance(self):
+        upstream = Upstream(self)
+        tracker = self.start(upstream, arguments=("--set", "prometheus_enabled=true"))
+        for i in range(50):
+            tracker.announce(bytes([i]) * 20, peer_id(i), 7001)
+        wait_until(lambda: len(upstream.told) == 50, "all to arrive")
+        wait_until(lambda: self.stats(tracker)["jobs"]["succeeded"] == 50, "all to be counted")
+        jobs = self.stats(tracker)["jobs"]
+        self.assertEqual(jobs["created"], jobs["succeeded"] + jobs["failed"] + jobs["cancelled"] +
+                         sum(jobs["dropped"].values()) + jobs["pending"])
+        metrics = tracker.get("/metrics").decode()
+        self.assertIn('retracker_jobs_total{end="succeeded"} 50', metrics)
+        self.assertRegex(metrics, r'forwarder_status\{name="127.0.0.1:\d+",status="ok"\} 50\n')
+        for name in ("requests", "queue_depth", "queue_capacity", "queue_fill_pct",
+                     "queue_dropped_full", "queue_rate_limited", "queue_throttled_forwarders",
+                     "forwarder_workers"):
+            self.assertRegex(metrics, rf"(?m)^{name} \d+$")
+
+
+class State(RetrackerTest):
+    def test_peers_outlive_a_restart(self):
+        file = self.path("peers")
+        tracker = Tracker(self, "--set", f"snapshot_file={file}")
+        tracker.announce(HASH, peer_id(1), 7001)
+        self.assertEqual(tracker.stop(), 0)
+        self.assertGreater(file_size(file), 0)
+        tracker = Tracker(self, "--set", f"snapshot_file={file}")
+        found = tracker.announce(HASH, peer_id(2), 7002)
+        self.assertEqual(peers_of(found[b"peers"]), {("127.0.0.1", 7001)})
+
+    def test_a_damaged_snapshot_is_told_and_not_used(self):
+        file = self.write("peers", "no snapshot at all")
+        tracker = Tracker(self, "--set", f"snapshot_file={file}")
+        self.assertEqual(tracker.announce(HASH, peer_id(2), 7002)[b"peers"], b"")
+        self.assertIn("the snapshot is not used", tracker.said())
+
+
+class Pages(RetrackerTest):
+    def test_there_is_a_page_for_browsers_and_text_for_others(self):
+        tracker = Tracker(self)
+        self.assertIn(b"<table>", tracker.get("/stats", {"Accept": "text/html,*/*"}))
+        self.assertIn(b"FORWARDER", tracker.get("/stats"))
+        self.assertEqual(tracker.get("/favicon.ico"), b"")
+        self.assertEqual(tracker.get("/health"), b"ok\n")
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            tracker.get("/nowhere")
+        self.assertEqual(caught.exception.code, 404)
+        caught.exception.close()
+
+    def test_an_address_in_use_is_told(self):
+        tracker = Tracker(self)
+        error = self.refused("-l", f"127.0.0.1:{tracker.http}", code=5)
+        self.assertIn("in use", error)
+        self.assertIsNone(tracker.process.poll())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,176 @@
+"""A running retracker, a peer that speaks both protocols, and a tracker for it to tell."""
+import os
+import signal
+import socket
+import struct
+import subprocess
+import threading
+import time
+import urllib.parse
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from harness import PATIENCE, RETRACKER
+
+
+def wait_until(condition, what):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"waited for {what}")
+        time.sleep(0.005)
+
+
+def decode(data, at=0):
+    """One bencoded value and where it ends."""
+    if data[at:at + 1] == b"i":
+        end = data.index(b"e", at)
+        return int(data[at + 1:end]), end + 1
+    if data[at:at + 1] in (b"l", b"d"):
+        items, kind, at = [], data[at:at + 1], at + 1
+        while data[at:at + 1] != b"e":
+            item, at = decode(data, at)
+            items.append(item)
+        if kind == b"d":
+            return dict(zip(items[::2], items[1::2])), at + 1
+        return items, at + 1
+    colon = data.index(b":", at)
+    end = colon + 1 + int(data[at:colon])
+    return data[colon + 1:end], end
+
+
+def encode(value):
+    if isinstance(value, int):
+        return b"i%de" % value
+    if isinstance(value, bytes):
+        return b"%d:%s" % (len(value), value)
+    if isinstance(value, dict):
+        return b"d" + b"".join(encode(k) + encode(v) for k, v in sorted(value.items())) + b"e"
+    return b"l" + b"".join(map(encode, value)) + b"e"
+
+
+def compact(*peers):
+    return b"".join(socket.inet_aton(host) + struct.pack(">H", port) for host, port in peers)
+
+
+def peers_of(packed):
+    return {(socket.inet_ntoa(packed[i:i + 4]), struct.unpack(">H", packed[i + 4:i + 6])[0])
+            for i in range(0, len(packed), 6)}
+
+
+class Tracker:
+    """The program, listening on free ports of the loopback address."""
+
+    def __init__(self, case, *arguments, env=None):
+        self.case = case
+        with open(case.path("log"), "ab") as log:
+            self.process = subprocess.Popen(
+                [RETRACKER, "-l", "127.0.0.1:0", "-u", "127.0.0.1:0", *arguments],
+                env={**case.env, **(env or {})}, cwd=case.home, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=log)
+        case.addCleanup(self.kill)
+        self.http = int(self.process.stdout.readline().rpartition(b":")[2] or 0)
+        self.udp = int(self.process.stdout.readline().rpartition(b":")[2] or 0)
+        if not self.udp:
+            raise AssertionError(self.said())
+
+    def said(self):
+        with open(self.case.path("log"), encoding="utf-8") as file:
+            return file.read()
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+    def get(self, target, headers=None):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.http}{target}",
+                                         headers=headers or {})
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+            return answer.read()
+
+    def announce(self, info_hash, peer_id, port, **more):
+        query = urllib.parse.urlencode({"info_hash": info_hash, "peer_id": peer_id, "port": port,
+                                        "left": 1, **more}, quote_via=urllib.parse.quote)
+        return decode(self.get("/announce?" + query))[0]
+
+    def scrape(self, info_hash):
+        files = decode(self.get("/scrape?info_hash=" + urllib.parse.quote(info_hash)))[0][b"files"]
+        return files[info_hash]
+
+
+class UdpPeer:
+    """A client of the UDP protocol."""
+
+    def __init__(self, port, host="127.0.0.1"):
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.settimeout(PATIENCE)
+        self.socket.connect((host, port))
+        self.id = struct.unpack(">IIQ", self.ask(struct.pack(">QII", 0x41727101980, 0, 5)))[2]
+
+    def ask(self, packet):
+        self.socket.send(packet)
+        return self.socket.recv(4096)
+
+    def announce(self, info_hash, peer_id, port, event=0, left=1, wanted=-1):
+        answer = self.ask(struct.pack(">QII20s20sQQQIIIiH", self.id, 1, 6, info_hash, peer_id, 0,
+                                      left, 0, event, 0, 0, wanted, port))
+        action, transaction, interval, leechers, seeders = struct.unpack(">IIIII", answer[:20])
+        assert (action, transaction) == (1, 6), answer
+        return interval, leechers, seeders, peers_of(answer[20:])
+
+    def scrape(self, info_hash):
+        answer = self.ask(struct.pack(">QII20s", self.id, 2, 7, info_hash))
+        return struct.unpack(">IIIII", answer)[2:]
+
+    def close(self):
+        self.socket.close()
+
+
+class Upstream:
+    """A tracker that writes down what it is told over HTTP, and answers as it is set to."""
+
+    def __init__(self, case, answer=None):
+        self.told = []
+        self.answer = answer or {b"interval": 1800, b"peers": compact(("203.0.113.9", 99))}
+        self.gate = threading.Event()
+        self.gate.set()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                query = self.path.partition("?")[2]
+                outer.told.append({name: urllib.parse.unquote_to_bytes(value) for name, _, value in
+                                   (part.partition("=") for part in query.split("&"))})
+                outer.gate.wait(PATIENCE)
+                body = encode(outer.answer)
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *arguments):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # Who asked may be gone by now.
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        case.addCleanup(self.server.server_close)
+        case.addCleanup(self.server.shutdown)
+        case.addCleanup(self.gate.set)
+        self.uri = f"http://127.0.0.1:{self.server.server_address[1]}/announce"
+
+    def events(self):
+        return [told.get("event", b"") for told in self.told]
+
+
+def file_size(path):
+    return os.path.getsize(path) if os.path.exists(path) else 0
