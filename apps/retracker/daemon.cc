@@ -2,6 +2,7 @@
 #include "retracker/daemon.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -56,6 +57,13 @@ tracker::ServiceOptions service_options(const Settings& settings) {
           .tracker_id = settings.tracker_id,
           .proxies = settings.proxies,
           .believes_local = settings.ip_from_private};
+}
+
+/// "Every address" is that of IPv4 where there is no IPv6.
+std::string there_is(const std::string& address) {
+  constexpr std::string_view kEvery = "[::]:";
+  if (!address.starts_with(kEvery) || access("/proc/net/if_inet6", F_OK) == 0) return address;
+  return "0.0.0.0:" + address.substr(kEvery.size());
 }
 
 net::HttpResponse text_answer(unsigned status, std::string text) {
@@ -126,16 +134,17 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const Settings& settings, Lists lis
 }
 
 Status Daemon::listen() {
-  SLUICE_LET(http, net::HttpServer::open(
-                       {.listen = settings_.listen, .loops = settings_.threads, .log = log_},
-                       [this](net::Exchange exchange) { handle(std::move(exchange)); }));
+  SLUICE_LET(http,
+             net::HttpServer::open(
+                 {.listen = there_is(settings_.listen), .loops = settings_.threads, .log = log_},
+                 [this](net::Exchange exchange) { handle(std::move(exchange)); }));
   http_ = std::move(http);
   if (settings_.udp_listen.empty()) return {};
-  SLUICE_LET(udp,
-             net::UdpServer::open({.listen = settings_.udp_listen, .threads = settings_.threads},
-                                  [this](auto packet, const net::UdpPath& path, auto room) {
-                                    return service_->answer(packet, path, room);
-                                  }));
+  SLUICE_LET(udp, net::UdpServer::open(
+                      {.listen = there_is(settings_.udp_listen), .threads = settings_.threads},
+                      [this](auto packet, const net::UdpPath& path, auto room) {
+                        return service_->answer(packet, path, room);
+                      }));
   udp_ = std::move(udp);
   service_->set_udp(udp_.get());
   return {};
