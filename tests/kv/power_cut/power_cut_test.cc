@@ -124,8 +124,7 @@ TEST(PowerCut, the_recorder_misses_nothing_that_reaches_the_file) {
   Recording recording(Place::memory);
   recording.record(400, seed_or(3));
   Replay replay(recording.log, CutMode::honest);
-  std::size_t synced_writes = 0;
-  while (replay.step()) synced_writes += replay.pending() == 0 ? 1 : 0;
+  while (replay.step()) continue;
   EXPECT_TRUE(replay.live_file() == read_file(recording.data_path()));
   EXPECT_EQ(replay.pending(), 0u) << "a write was never synced";
   EXPECT_EQ(replay.truth().size(), 8u);
