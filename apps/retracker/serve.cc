@@ -1,31 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include <sys/resource.h>
-
 #include <csignal>
 #include <cstdio>
 
+#include "cli/service.h"
 #include "retracker/context.h"
 #include "retracker/daemon.h"
 
 namespace sluice::cli {
 namespace {
-
-/// Blocked in all threads, so that wait_for_end() gets them.
-sigset_t block_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, number);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  return set;
-}
-
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 /// SIGHUP has the lists read again; any other signal ends it.
 void wait_for_end(const sigset_t& set, Daemon& daemon, const Context& context) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <malloc.h>
 #include <sluice/queue.h>
-#include <sys/resource.h>
 
 #include <csignal>
 #include <cstdio>
 #include <thread>
 
+#include "cli/service.h"
 #include "net/http_server.h"
 #include "net/listen.h"
 #include "server/service.h"
@@ -15,16 +15,6 @@
 
 namespace sluice::cli {
 namespace {
-
-/// Blocked in all threads, so that wait_for_end() gets them.
-sigset_t block_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&set, number);
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  std::signal(SIGPIPE, SIG_IGN);
-  return set;
-}
 
 /// SIGHUP has certificates and tokens read again; any other signal ends it.
 void wait_for_end(const sigset_t& set, net::HttpServer& server, server::Service& service,
@@ -37,14 +27,6 @@ void wait_for_end(const sigset_t& set, net::HttpServer& server, server::Service&
     tell("certificates", server.reload_tls());
     tell("tokens", service.refresh_tokens());
   }
-}
-
-/// Every connection is a descriptor, and the usual limit is for programs that have few.
-void raise_descriptor_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /// A store that is not there is not made for this.
