@@ -100,6 +100,7 @@ MUTANTS = {
         "Worker.the_processes_of_a_run_hold_the_lock_of_their_job_and_nobody_else_does"),
     "worker.orphans_stay": (
         "worker_test", "Recovery.orphans_are_ended_before_the_job_is_offered_again"),
+    "worker.shared_log": ("worker_test", "Worker.what_outlives_its_run_writes_into_no_other"),
 }
 
 

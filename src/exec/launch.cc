@@ -116,8 +116,7 @@ bool LaunchedChild::arrange_descriptors(Launch& launch) {
   if (output < 0 && plan.output >= 0) return failed(launch, Step::output, output);
   const long kept = above_kept(plan.kept);
   if (kept < 0 && plan.kept >= 0) return failed(launch, Step::kept, kept);
-  long null = raw_syscall(SYS_openat, AT_FDCWD, "/dev/null", O_RDWR, 0);
-  if (null >= 0) null = above_kept(static_cast<int>(null));
+  const long null = above_kept(plan.null);
   if (null < 0) return failed(launch, Step::input, null);
   if (output < 0) output = null;
   if (const long rc = raw_syscall(SYS_dup3, null, STDIN_FILENO, 0); rc < 0)

@@ -29,7 +29,8 @@ struct LaunchPlan {
   char** shell_argv;
   char* const* env;
   const char* cwd;  ///< Null: as it is.
-  int output;       ///< -1: /dev/null.
+  int null;         ///< /dev/null, for what has nothing else.
+  int output;       ///< -1: `null`.
   int kept;         ///< -1: none.
 };
 

@@ -31,6 +31,14 @@ Result<Descriptor> open_output(int dir_fd, const std::string& name) {
   return file;
 }
 
+// A lease for writing is granted only to the one who has the file to himself.
+bool is_unused(int fd) {
+  if (::fcntl(fd, F_SETLEASE, F_WRLCK) != 0) return false;
+  ::fcntl(fd, F_SETLEASE, F_UNLCK);
+  struct stat info{};
+  return ::fstat(fd, &info) == 0 && info.st_size == 0;
+}
+
 Status OutputCap::enforce(int fd) {
   struct stat info{};
   if (::fstat(fd, &info) != 0) return system_failure(errno, "cannot look at the output file");

@@ -18,6 +18,11 @@ namespace sluice::exec {
 /// invalid_argument (a link), unavailable (too many open files) or io_error.
 Result<Descriptor> open_output(int dir_fd, const std::string& name);
 
+/// Whether the file is empty and open here alone: no other descriptor made by opening it, for
+/// reading or for writing, is left anywhere. Copies of `fd` itself are not seen, so ask with a
+/// fresh one. No, if the file system cannot tell. Three system calls.
+bool is_unused(int fd);
+
 /// Bounds the disk space of a file that somebody else appends to. The writer is never held up and
 /// notices nothing: its file grows on, but the middle of it is given back to the disk and reads as
 /// zeros. One object per file, for the life of the file: it remembers what it has freed. Not

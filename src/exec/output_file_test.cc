@@ -65,6 +65,27 @@ TEST_P(OutputFile, a_link_is_refused) {
   EXPECT_EQ(open_output(AT_FDCWD, dir / "no/out").error().code(), Code::not_found);
 }
 
+TEST_P(OutputFile, is_unused_while_it_is_empty_and_open_once) {
+  const test::TempDir dir(GetParam());
+  Descriptor file = open_output(AT_FDCWD, dir / "out").value();
+  EXPECT_TRUE(is_unused(file.get()));
+  EXPECT_TRUE(is_unused(file.get())) << "asking must change nothing";
+  for (const int how : {O_RDONLY, O_WRONLY}) {
+    const Descriptor other(::open((dir / "out").c_str(), how | O_CLOEXEC));
+    EXPECT_FALSE(is_unused(file.get()));
+  }
+  Command command = shell("sleep 100");
+  command.output = file.get();
+  Process process = started(command);
+  file = open_output(AT_FDCWD, dir / "out").value();
+  EXPECT_FALSE(is_unused(file.get()));
+  process.signal(SIGKILL);
+  ASSERT_TRUE(process.wait());
+  EXPECT_TRUE(is_unused(file.get()));
+  append(file, "x");
+  EXPECT_FALSE(is_unused(file.get()));
+}
+
 TEST_P(OutputFile, up_to_its_limit_it_is_kept_whole) {
   const test::TempDir dir(GetParam());
   const Descriptor file = open_output(AT_FDCWD, dir / "out").value();

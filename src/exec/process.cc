@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "exec/process.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -12,6 +13,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/descriptor.h"
+#include "base/mutex.h"
 #include "exec/errno_status.h"
 #include "exec/launch.h"
 
@@ -61,6 +64,16 @@ std::vector<std::string> candidates_of(const Command& command) {
     begin = end + 1;
   }
   return candidates;
+}
+
+// Opened once and kept: every process needs it.
+Result<int> null_device() {
+  static Mutex mutex;
+  static Descriptor device;
+  const MutexLock lock(mutex);
+  if (!device.valid()) device.reset(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!device.valid()) return system_failure(errno, "cannot open /dev/null");
+  return device.get();
 }
 
 // The kernel takes them as `char*` and changes nothing.
@@ -148,12 +161,13 @@ struct Process::Launching {
     shell_argv.insert(shell_argv.end(), argv.begin() + 1, argv.end());
   }
 
-  int start() {
+  int start(int null) {
     return launch.start({.candidates = paths.data(),
                          .argv = argv.data(),
                          .shell_argv = shell_argv.data(),
                          .env = env.data(),
                          .cwd = command.cwd.empty() ? nullptr : command.cwd.c_str(),
+                         .null = null,
                          .output = command.output,
                          .kept = command.kept});
   }
@@ -170,8 +184,9 @@ struct Process::Launching {
 
 Result<Process> Process::start(Command command) {
   SLUICE_TRY(check(command));
+  SLUICE_LET(null, null_device());
   auto launching = std::make_unique<Launching>(std::move(command));
-  if (const int number = launching->start(); number != 0)
+  if (const int number = launching->start(null); number != 0)
     return system_failure(number, starting(launching->command) + "no new process");
   return Process(std::move(launching));
 }

@@ -68,14 +68,6 @@ void Exchange::settle(Settlement settlement) {
   outbox_.push_back(std::move(settlement));
 }
 
-void Exchange::flush() {
-  const MutexLock lock(mutex_);
-  if (outbox_.empty()) return;
-  flushing_ = true;
-  interrupt_claim();
-  changed_.notify_all();
-}
-
 void Exchange::extend(std::vector<queue::ExtendRequest> requests) {
   const MutexLock lock(mutex_);
   extensions_ = std::move(requests);
@@ -83,12 +75,13 @@ void Exchange::extend(std::vector<queue::ExtendRequest> requests) {
   changed_.notify_all();
 }
 
-void Exchange::want(std::size_t jobs) {
+void Exchange::want(std::size_t jobs, bool flushing) {
   const MutexLock lock(mutex_);
-  if (jobs != wanted_) interrupt_claim();
+  flushing_ = flushing_ || (flushing && !outbox_.empty());
+  if (flushing_ || jobs < wanted_) interrupt_claim();
   wanted_ = jobs;
   // Also if it is the same as before: what was delivered then has been taken since.
-  if (jobs > 0) changed_.notify_all();
+  if (jobs > 0 || flushing_) changed_.notify_all();
 }
 
 Exchange::Taken Exchange::take() {
@@ -152,16 +145,20 @@ bool Exchange::wait_for_work(Round& round, const std::stop_token& stop) {
   while (!something() && !stop.stop_requested()) changed_.wait_for(lock, std::chrono::hours(1));
   if (stop.stop_requested()) return false;
   if (outbox_.empty() && extensions_.empty() && finishing_) return false;
-  const auto some = static_cast<std::ptrdiff_t>(std::min(outbox_.size(), kSettlementsMax));
-  std::move(outbox_.begin(), outbox_.begin() + some, std::back_inserter(round.settlements));
-  outbox_.erase(outbox_.begin(), outbox_.begin() + some);
-  flushing_ = flushing_ && !outbox_.empty();
+  const bool puts_back = std::ranges::any_of(outbox_, &Settlement::is_release);
+  if (flushing_ || finishing_ || puts_back) take_outbox(round);
   round.extensions = std::exchange(extensions_, {});
-  const bool puts_back = std::ranges::any_of(round.settlements, &Settlement::is_release);
   round.wanted = inbox_.leases.empty() && !puts_back ? wanted_ : 0;
   claiming_.emplace();
   round.stop = claiming_->get_token();
   return true;
+}
+
+void Exchange::take_outbox(Round& round) {
+  const auto some = static_cast<std::ptrdiff_t>(std::min(outbox_.size(), kSettlementsMax));
+  std::move(outbox_.begin(), outbox_.begin() + some, std::back_inserter(round.settlements));
+  outbox_.erase(outbox_.begin(), outbox_.begin() + some);
+  flushing_ = flushing_ && !outbox_.empty();
 }
 
 // Runs are settled first: that is what frees the slots of limits that the claim wants to fill.

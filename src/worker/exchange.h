@@ -41,9 +41,9 @@ struct ExchangeOptions {
 /// that other thread, and none of them waits for the disk except finish().
 ///
 /// Whatever was settled when a transaction begins is in it, so while one syncs the next fills up.
-/// With nothing to settle it waits in Queues::claim for a job to come. What is settled waits for
-/// the next transaction, which is begun when jobs are wanted or by flush(): a sync for each short
-/// job would cost more than the job.
+/// With nothing to settle it waits in Queues::claim for a job to come. What is settled waits until
+/// want() says so or a job is to be put back: a sync for each short job would cost more than the
+/// job.
 class Exchange {
  public:
   static Result<std::unique_ptr<Exchange>> open(queue::Queues& queues, ExchangeOptions options);
@@ -55,13 +55,13 @@ class Exchange {
   int wake_fd() const { return wake_.get(); }
 
   void settle(Settlement settlement);
-  /// Begins a transaction with what is settled, if anything is.
-  void flush();
   /// Keeps these leases alive. Those that were lost are found in `Taken::lost`.
   void extend(std::vector<queue::ExtendRequest> requests);
-  /// Claims up to this many, beginning now, and goes on until it has got some. What has been taken
-  /// meanwhile counts as part of them. Replaces what was wanted before.
-  void want(std::size_t jobs);
+  /// Claims up to this many, beginning now, and goes on until it has got some; perhaps fewer, if
+  /// fewer were wanted when it began. What has been taken meanwhile counts as part of them. Replaces
+  /// what was wanted before. If `flushing`, also begins a transaction with what is settled, if
+  /// anything is; both are one.
+  void want(std::size_t jobs, bool flushing);
 
   struct Taken {
     std::vector<queue::Lease> leases = {};
@@ -81,6 +81,7 @@ class Exchange {
   struct Round;
   void work(const std::stop_token& stop);
   bool wait_for_work(Round& round, const std::stop_token& stop);
+  void take_outbox(Round& round) SLUICE_ANNOTATE(requires_capability(mutex_));
   Status exchange(Round& round);
   Status claim_waiting(Round& round);
   void extend_now(Round& round);

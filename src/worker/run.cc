@@ -21,12 +21,18 @@ constexpr Duration kCapPeriod = std::chrono::milliseconds(250);
 constexpr Duration kCapPeriodOver = std::chrono::milliseconds(25);
 
 Result<Descriptor> open_log(const std::string& path, std::vector<std::string>& spare) {
-  if (!spare.empty()) {
+  const bool reused = !spare.empty();
+  if (reused) {
     // The folder may not be there yet.
     if (rename(spare.back().c_str(), path.c_str()) != 0) unlink(spare.back().c_str());
     spare.pop_back();
   }
   auto output = exec::open_output(AT_FDCWD, path);
+  // What outlived its own run would write into this one's, and `logs -f` would read on.
+  if (output && reused && !mutant("worker.shared_log") && !exec::is_unused(output->get())) {
+    unlink(path.c_str());
+    output = exec::open_output(AT_FDCWD, path);
+  }
   if (output || output.error().code() != Code::not_found) return output;
   const std::string folder = path.substr(0, path.rfind('/'));
   mkdir(folder.substr(0, folder.rfind('/')).c_str(), 0700);

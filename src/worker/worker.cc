@@ -279,9 +279,10 @@ void Worker::want_more() {
   const std::size_t aim = free + ahead;
   const std::size_t missing = aim - std::min(aim, waiting_.size());
   const bool enough = !hungry || stopping_ != Stop::none || is_drained_;
-  exchange_->want(enough ? 0 : std::min(missing, queue::kClaimJobsMax));
   // Once: what ends while they are on their way is settled with the next.
-  flush_if_due(hungry && !asked_);
+  const bool flushing = flush_is_due(hungry && !asked_);
+  exchange_->want(enough ? 0 : std::min(missing, queue::kClaimJobsMax), flushing);
+  if (flushing) unsettled_since_.reset();
   asked_ = asked_ || (hungry && !enough);
 }
 
@@ -292,12 +293,10 @@ void Worker::hand_over(Settlement settlement) {
 }
 
 // A run that has ended is settled with the next ones that do, if those are soon: one sync for many.
-void Worker::flush_if_due(bool asking) {
-  if (!unsettled_since_) return;
+bool Worker::flush_is_due(bool asking) const {
+  if (!unsettled_since_) return false;
   const bool late = clock_.mono() - *unsettled_since_ >= kSettleMax;
-  if (!asking && !late && !runs_.empty() && stopping_ == Stop::none) return;
-  exchange_->flush();
-  unsettled_since_.reset();
+  return asking || late || runs_.empty() || stopping_ != Stop::none;
 }
 
 // Work for kAhead. For jobs that take long it is none: what one worker holds in advance another

@@ -120,7 +120,7 @@ class Worker {
   void give_back_waiting(std::size_t but_first = 0);
   void want_more();
   void hand_over(Settlement settlement);
-  void flush_if_due(bool asking);
+  bool flush_is_due(bool asking) const;
   std::size_t prefetch() const;
   MonoTime tick();
   Status look_around();

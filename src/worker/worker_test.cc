@@ -170,6 +170,27 @@ TEST(Worker, a_run_that_wrote_nothing_leaves_no_file) {
   EXPECT_EQ(access(log("b").c_str(), F_OK), 0);
 }
 
+// Files of runs that wrote nothing are used again; a run's file may be open for longer than it ran.
+TEST(Worker, what_outlives_its_run_writes_into_no_other) {
+  const Bench bench;
+  const std::string go = bench.path("go");
+  const std::string gone = bench.path("gone");
+  const std::string began = bench.path("began");
+  ASSERT_EQ(mkfifo(go.c_str(), 0600), 0);
+  const auto until = [](const std::string& file) {
+    return "while [ ! -e " + file + " ]; do sleep 0.01; done";
+  };
+  bench.enqueue("a", "setsid sh -c 'touch " + began + "; read x < " + go + "; echo late; touch " +
+                         gone + "' 3>&- & " + until(began));
+  bench.enqueue("b", "sleep 0.2");  // Until the end of `a` is settled: its file is free then.
+  bench.enqueue("c", "echo > " + go + "; " + until(gone));
+  bench.drain();
+  for (const char* id : {"b", "c"}) {
+    EXPECT_EQ(bench.lane(id), "done");
+    EXPECT_EQ(bench.output(id), "") << id;
+  }
+}
+
 TEST(Worker, a_follow_up_is_enqueued_with_the_end_of_its_job_and_not_before) {
   const Bench bench;
   const std::string out = bench.path("out");
