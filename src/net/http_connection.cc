@@ -238,8 +238,8 @@ Task<HttpResponse> HttpConnection::handle(const std::function<void(Exchange)>& h
 
 void HttpConnection::answer(std::shared_ptr<Channel> self, HttpResponse response) {
   if (loop_->is_this_thread()) return accept_answer(std::move(response));
-  const auto shared = std::make_shared<HttpResponse>(std::move(response));
-  loop_->post([this, self = std::move(self), shared] { accept_answer(std::move(*shared)); });
+  from_afar_ = std::move(response);
+  loop_->post([this, self = std::move(self)] { accept_answer(std::move(from_afar_)); });
 }
 
 void HttpConnection::abandon() {

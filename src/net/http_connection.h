@@ -106,6 +106,7 @@ class HttpConnection : public Exchange::Channel,
   MonoTime body_began_ = {};
   std::size_t body_bytes_ = 0;
   std::optional<HttpResponse> response_;
+  HttpResponse from_afar_;  // Belongs to the thread that answers, then to what it posts.
   std::unique_ptr<Waiter> waiter_;
   std::atomic<bool> gone_ = false;
   // Between close() and is_gone(), which another thread calls.

@@ -7,6 +7,8 @@
 #include <ctime>
 #include <utility>
 
+#include "base/wake_ups.h"
+
 namespace sluice::net {
 namespace {
 
@@ -51,8 +53,16 @@ bool Loop::post(std::function<void()> function) {
     posted_.push_back(std::move(function));
     if (posted_.size() > 1) return true;
   }
-  asio::post(context_, [this] { run_posted(); });
+  // Put off, it must find us alive.
+  if (auto self = weak_from_this().lock())
+    WakeUps::make([self = std::move(self)] { self->wake(); });
+  else
+    wake();
   return true;
+}
+
+void Loop::wake() {
+  asio::post(context_, [this] { run_posted(); });
 }
 
 void Loop::run_posted() {

@@ -11,6 +11,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
@@ -41,7 +42,7 @@ class Watched {
 
 /// Everything on it happens on its own thread, which runs from start() to stop(). One timer serves
 /// all deadlines: what is watched is looked at every kPeriod.
-class Loop {
+class Loop : public std::enable_shared_from_this<Loop> {
  public:
   static constexpr Duration kPeriod = std::chrono::milliseconds(500);
 
@@ -71,6 +72,7 @@ class Loop {
  private:
   Task<void> keep_time();
   void tick();
+  void wake();
   void run_posted();
 
   const Clock& clock_;

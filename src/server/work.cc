@@ -7,17 +7,6 @@
 
 namespace sluice::server {
 
-namespace {
-
-bool take_room(Call& call, std::size_t jobs) {
-  if (!call.grant) return true;
-  auto room = call.grant->take_room(jobs);
-  if (room) call.room = std::move(*room);
-  return room.has_value();
-}
-
-}  // namespace
-
 struct Work::Writing {
   Work& work;
   Call call;
@@ -27,21 +16,25 @@ struct Work::Writing {
 };
 
 void Work::write(Call call, kv::WriteClass write_class, Body body) {
-  write(std::make_shared<Writing>(Writing{*this, std::move(call), write_class, std::move(body)}));
+  write(
+      std::unique_ptr<Writing>(new Writing{*this, std::move(call), write_class, std::move(body)}));
 }
 
-void Work::write(const std::shared_ptr<Writing>& writing) {
-  access_.queues().store().submit(
+// The store's until `done`, which it calls exactly once: functions that hold no more than a pointer
+// need no memory of their own.
+void Work::write(std::unique_ptr<Writing> owned) {
+  Writing* const writing = owned.release();
+  writing->work.access_.queues().store().submit(
       [writing](kv::Transaction& txn) {
         writing->answer = Answer();
         return writing->body(txn, writing->answer);
       },
       [writing](const Result<kv::Commit>& commit) {
-        Work& work = writing->work;
-        if (commit && writing->answer.status == kAgain) return work.write(writing);
-        if (commit) writing->call.room.use(writing->answer.jobs);
-        writing->call.exchange.reply(commit ? std::move(writing->answer)
-                                            : work.tell_failure_(commit.error()));
+        std::unique_ptr<Writing> back(writing);
+        if (commit && back->answer.status == kAgain) return write(std::move(back));
+        if (commit) back->call.room.use(back->answer.jobs);
+        back->call.exchange.reply(commit ? std::move(back->answer)
+                                         : back->work.tell_failure_(commit.error()));
       },
       {.write_class = writing->write_class});
 }
@@ -54,9 +47,15 @@ void Work::run(Call call, std::function<void(Call call)> errand) {
         tell_failure_({Code::unavailable, "too many requests wait: try again in a moment"}));
 }
 
-void Work::with_room(Call call, std::size_t jobs, std::function<void(Call call)> go) {
-  if (take_room(call, jobs)) return go(std::move(call));
-  // Many of those it knows of may be gone by now.
+bool Work::take_room(Call& call, std::size_t jobs) {
+  if (!call.grant) return true;
+  auto room = call.grant->take_room(jobs);
+  if (room) call.room = std::move(*room);
+  return room.has_value();
+}
+
+// Many of those it knows of may be gone by now.
+void Work::recount_room(Call call, std::size_t jobs, std::function<void(Call call)> go) {
   run(std::move(call), [this, jobs, go = std::move(go)](Call held) {
     const Status counted = held.grant->recount(access_.queues(), access_.clock());
     if (!counted.ok()) return held.exchange.reply(tell_failure_(counted));

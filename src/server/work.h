@@ -38,7 +38,11 @@ class Work {
 
   /// Goes on with `go` if the token of the request has room for so many jobs more; answers 429 if
   /// not.
-  void with_room(Call call, std::size_t jobs, std::function<void(Call call)> go);
+  template <class Go>
+  void with_room(Call call, std::size_t jobs, Go go) {
+    if (take_room(call, jobs)) return go(std::move(call));
+    recount_room(std::move(call), jobs, std::move(go));
+  }
 
   /// Runs `look` where it may block, and answers with its result.
   void look_up(Call call, std::function<Result<net::HttpResponse>()> look);
@@ -47,7 +51,9 @@ class Work {
 
  private:
   struct Writing;
-  void write(const std::shared_ptr<Writing>& writing);
+  static void write(std::unique_ptr<Writing> writing);
+  static bool take_room(Call& call, std::size_t jobs);
+  void recount_room(Call call, std::size_t jobs, std::function<void(Call call)> go);
 
   const Access& access_;
   Errands& errands_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/futex.h"
+#include "base/wake_ups.h"
 
 namespace sluice::kv {
 namespace {
@@ -192,6 +193,7 @@ void GroupCommit::finish(const std::vector<Request*>& batch) {
   }
   for (std::size_t round = 0; round < sleeping.size(); ++round)
     if (sleeping[round]) change_and_wake(rounds_[round]);
+  const WakeUps at_the_end;
   for (const auto& request : submitted) request->done(std::move(request->result));
 }
 
