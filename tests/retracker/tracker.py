@@ -138,6 +138,7 @@ class Upstream:
     def __init__(self, case, answer=None):
         self.told = []
         self.answer = answer or {b"interval": 1800, b"peers": compact(("203.0.113.9", 99))}
+        self.status = 200
         self.gate = threading.Event()
         self.gate.set()
         outer = self
@@ -151,7 +152,7 @@ class Upstream:
                                    (part.partition("=") for part in query.split("&"))})
                 outer.gate.wait(PATIENCE)
                 body = encode(outer.answer)
-                self.send_response(200)
+                self.send_response(outer.status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -159,14 +160,23 @@ class Upstream:
             def log_message(self, *arguments):
                 pass
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.server.handle_error = lambda *_: None  # Who asked may be gone by now.
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        case.addCleanup(self.server.server_close)
-        case.addCleanup(self.server.shutdown)
+        self.handler = Handler
+        self.resume(0)
+        case.addCleanup(self.pause)
         case.addCleanup(self.gate.set)
         self.uri = f"http://127.0.0.1:{self.server.server_address[1]}/announce"
+
+    def resume(self, port):
+        self.server = ThreadingHTTPServer(("127.0.0.1", port), self.handler)
+        self.server.daemon_threads = True
+        self.server.handle_error = lambda *_: None  # Who asked may be gone by now.
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def pause(self):
+        """Nobody listens any more. The port, for resume()."""
+        self.server.shutdown()
+        self.server.server_close()
+        return self.server.server_address[1]
 
     def events(self):
         return [told.get("event", b"") for told in self.told]
