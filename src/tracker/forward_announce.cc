@@ -86,7 +86,10 @@ void ForwardCore::select_upstreams(std::uint32_t peer) {
   std::uint32_t told = 0;
   for (std::size_t i = 0; i < order_.size(); ++i) {
     std::swap(order_[i], order_[i + random_.below(order_.size() - i)]);
-    if (!eligible(order_[i], peer, at)) continue;
+    if (!eligible(order_[i], peer, at)) {
+      tell_later(order_[i], peer, at);
+      continue;
+    }
     if (told == most) {
       throttled_ += throttles && most < all ? 1 : 0;
       return;
@@ -107,6 +110,17 @@ bool ForwardCore::eligible(UpstreamId upstream, std::uint32_t peer, MonoTime at)
   const JobId id = peers_[peer].jobs[upstream];
   if (id == kNobody) return true;
   return jobs_[id].due <= at && jobs_[id].state == JobState::idle;
+}
+
+/// An upstream that is to be left alone now, and has not heard of the peer yet, does so afterwards:
+/// the client may come back in half an hour only.
+void ForwardCore::tell_later(UpstreamId upstream, std::uint32_t peer, MonoTime at) {
+  const Upstream& asked = *sites_[upstream].upstream;
+  if (asked.disabled() || !asked.blocked(at) || peers_[peer].jobs[upstream] != kNobody) return;
+  if (hash_mode() || options_.refuse_when_full) return;
+  const JobId id = job_of(peer, upstream);
+  jobs_[id].due = asked.blocked_until();
+  rest(id);
 }
 
 /// Whoever knows the peer hears of it at once. What waits or runs carries it when it comes to that.

@@ -129,6 +129,7 @@ class ForwardCore {
   std::uint32_t welcome(const Announce& announce);
   void come_back(std::uint32_t peer);
   void select_upstreams(std::uint32_t peer);
+  void tell_later(UpstreamId upstream, std::uint32_t peer, MonoTime at);
   bool eligible(UpstreamId upstream, std::uint32_t peer, MonoTime at) const;
   void tell_completed(std::uint32_t peer);
   void leave(std::uint32_t peer);

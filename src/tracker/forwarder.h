@@ -31,7 +31,9 @@ namespace sluice::tracker {
 ///
 /// A job is one announce of one local peer to one upstream. An announce makes a job for each
 /// upstream that is neither disabled nor suspended, where the peer is due and has no job already.
-/// A job is queued, and runs when a slot, its upstream's cap and its upstream's rate allow; the
+/// One that is to be left alone for a while, and does not know the peer, hears of it afterwards;
+/// not so in mode `hash` and with options.refuse_when_full, where the client has to come again. A
+/// job is queued, and runs when a slot, its upstream's cap and its upstream's rate allow; the
 /// upstreams take turns. A peer that an upstream knows is announced again when that upstream's
 /// interval is over, by itself, until the peer has left.
 ///
