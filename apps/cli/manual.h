@@ -6,6 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/args.h"
+#include "cli/completion.h"
+
 namespace sluice::cli {
 
 struct ManualSection {
@@ -21,6 +24,15 @@ struct Manual {
   std::string_view description;
   std::vector<ManualSection> sections;  ///< After the commands.
 };
+
+// A program that uses manual_commands() says these about itself.
+
+Manual manual();
+/// What completion offers for values.
+Offers offers();
+
+/// The commands `completion` and `man`.
+std::vector<Command> manual_commands();
 
 /// Page 1 in roff, for man(1). The same for the same program: it has no date.
 std::string man_page(const Manual& manual);

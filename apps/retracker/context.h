@@ -36,6 +36,5 @@ std::vector<Option> settings_options();
 
 Result<int> serve(Context& context, const Arguments& arguments);
 std::vector<Command> settings_commands();  ///< settings, forwarders.
-std::vector<Command> manual_commands();    ///< completion, man.
 
 }  // namespace sluice::cli

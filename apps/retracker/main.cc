@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Parse, call, print, exit code.
+// Its commands.
 #include <array>
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
-#include "cli/help.h"
-#include "cli/output.h"
-#include "cli/visible.h"
+#include "cli/manual.h"
+#include "cli/program.h"
 #include "retracker/context.h"
 
 namespace sluice::cli {
@@ -39,35 +37,7 @@ Command serving() {
           .run = serve};
 }
 
-void say(const std::string& text) {
-  write_all(2, "retracker: " + visible(text) + "\n");
-}
-
-int report(const Status& status) {
-  say(status.message());
-  return code_info(status.code()).exit_code;
-}
-
-void print_help(const Command& command) {
-  std::string text = command_help(command);
-  if (command.name.empty()) {
-    text += "\nCommands:\n";
-    for (const Command& other : all_commands())
-      if (!other.name.empty()) text += command_line(other);
-  }
-  write_all(1, text);
-}
-
-Result<int> run(const Command& command, const std::vector<std::string>& words) {
-  SLUICE_LET(arguments, Arguments::parse(command, words));
-  if (arguments.has("--help")) {
-    print_help(command);
-    return 0;
-  }
-  if (arguments.has("--version")) {
-    write_all(1, "retracker " + std::string(kVersion) + "\n");
-    return 0;
-  }
+Result<int> run(const Command& command, const Arguments& arguments) {
   EffectiveSettings effective;
   // What takes no settings works also where they are wrong.
   if (!command.options.empty()) {
@@ -75,27 +45,9 @@ Result<int> run(const Command& command, const std::vector<std::string>& words) {
     SLUICE_LET(read, read_settings(sources));
     effective = std::move(read);
   }
-  for (const std::string& warning : effective.warnings) say(warning);
+  for (const std::string& warning : effective.warnings) complain(warning);
   Context context(std::move(effective));
   return command.run(context, arguments);
-}
-
-int start(std::vector<std::string> words) {
-  if (!words.empty() && words.front() == "help") {
-    words.erase(words.begin());
-    words.emplace_back("--help");
-  }
-  FoundCommand found{&all_commands().front(), 0};
-  if (!words.empty() && !words.front().starts_with('-')) found = find_command(words);
-  if (found.command == nullptr) {
-    const auto help = group_help(words);
-    if (!help) return report(help.error());
-    write_all(1, *help);
-    return 0;
-  }
-  words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(found.words));
-  const auto code = run(*found.command, words);
-  return code ? *code : report(code.error());
 }
 
 }  // namespace
@@ -121,5 +73,5 @@ std::string_view program_name() {
 }  // namespace sluice::cli
 
 int main(int argc, char** argv) {
-  return sluice::cli::start(std::vector<std::string>(argv + 1, argv + argc));
+  return sluice::cli::run_program({argv + 1, argv + argc}, sluice::cli::kVersion, sluice::cli::run);
 }

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
-// completion, man.
 #include "cli/manual.h"
 
-#include "cli/completion.h"
-#include "cli/output.h"
 #include "retracker/context.h"
 
 namespace sluice::cli {
@@ -24,6 +21,12 @@ std::string settings() {
   return text;
 }
 
+}  // namespace
+
+Offers offers() {
+  return {};
+}
+
 Manual manual() {
   return {
       .version = kVersion,
@@ -42,40 +45,6 @@ Manual manual() {
                     "SIGTERM and SIGINT end it. SIGHUP: the forwarders and the lists of torrents "
                     "are read again.\n"},
                    {"EXIT STATUS", "0 ok, 1 failed, 2 wrong usage, 5 address or disk.\n"}}};
-}
-
-Result<int> completion(Context& /*context*/, const Arguments& arguments) {
-  const std::string shell = arguments.words().empty() ? "" : arguments.words().front();
-  SLUICE_LET(script, completion_script(shell, {}));
-  write_all(1, script);
-  return 0;
-}
-
-Result<int> man(Context& /*context*/, const Arguments& /*arguments*/) {
-  write_all(1, man_page(manual()));
-  return 0;
-}
-
-}  // namespace
-
-std::vector<Command> manual_commands() {
-  return {
-      {.name = "completion",
-       .alias = "",
-       .arguments = "bash | zsh | fish",
-       .summary = "prints a script that completes commands and options",
-       .details = "  source <(retracker completion bash)",
-       .options = {},
-       .takes = Takes::shell,
-       .run = completion},
-      {.name = "man",
-       .alias = "",
-       .arguments = "",
-       .summary = "prints the manual page",
-       .details = "  retracker man | man -l -",
-       .options = {},
-       .run = man},
-  };
 }
 
 }  // namespace sluice::cli

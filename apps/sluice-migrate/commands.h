@@ -18,7 +18,6 @@ std::vector<Command> why_commands();
 std::vector<Command> retry_commands();
 std::vector<Command> exclude_commands();  ///< exclude, include.
 std::vector<Command> verify_commands();
-std::vector<Command> manual_commands();  ///< completion, man.
 
 /// The words that are no options, and all that follow "--": for names that begin with "-".
 std::vector<std::string> operands(const Arguments& arguments);

@@ -9,6 +9,7 @@
 
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/manual.h"
 #include "cli/output.h"
 #include "cli/visible.h"
 #include "sluice-migrate/commands.h"

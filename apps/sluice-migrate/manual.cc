@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: MIT
-// completion, man.
 #include "cli/manual.h"
 
-#include "cli/completion.h"
-#include "cli/output.h"
 #include "sluice-migrate/commands.h"
 #include "sluice-migrate/context.h"
 
 namespace sluice::cli {
-namespace {
 
 Offers offers() {
   return {.words = {{Takes::state,
@@ -43,40 +39,6 @@ Manual manual() {
            "run "
            "that\nis at work; where DIR is what \\fB\\-\\-state\\fR names. Removing DIR forgets it "
            "all.\n"}}};
-}
-
-Result<int> completion(Context& /*context*/, const Arguments& arguments) {
-  const std::string shell = arguments.words().empty() ? "" : arguments.words().front();
-  SLUICE_LET(script, completion_script(shell, offers()));
-  write_all(1, script);
-  return 0;
-}
-
-Result<int> man(Context& /*context*/, const Arguments& /*arguments*/) {
-  write_all(1, man_page(manual()));
-  return 0;
-}
-
-}  // namespace
-
-std::vector<Command> manual_commands() {
-  return {
-      {.name = "completion",
-       .alias = "",
-       .arguments = "bash | zsh | fish",
-       .summary = "prints a script that completes commands and options",
-       .details = "  source <(sluice-migrate completion bash)",
-       .options = {},
-       .takes = Takes::shell,
-       .run = completion},
-      {.name = "man",
-       .alias = "",
-       .arguments = "",
-       .summary = "prints the manual page",
-       .details = "  sluice-migrate man | man -l -",
-       .options = {},
-       .run = man},
-  };
 }
 
 }  // namespace sluice::cli

@@ -45,6 +45,5 @@ std::vector<Command> token_commands();
 /// Of commands that work on the store.
 std::vector<Option> store_options();
 
-std::vector<Command> manual_commands();  ///< completion, man.
 
 }  // namespace sluice::cli

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Parse, call, print, exit code.
+// Its commands.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
-#include "cli/help.h"
-#include "cli/output.h"
-#include "cli/visible.h"
+#include "cli/manual.h"
+#include "cli/program.h"
 #include "sluiced/context.h"
 
 namespace sluice::cli {
@@ -83,33 +81,13 @@ std::vector<Command> store_commands() {
   };
 }
 
-int report(const Status& status) {
-  write_all(2, "sluiced: " + visible(status.message()) + "\n");
-  return code_info(status.code()).exit_code;
-}
-
 std::optional<std::string> variable(const std::string& name) {
   const char* const value = std::getenv(name.c_str());
   if (value == nullptr || *value == 0) return {};
   return value;
 }
 
-Result<int> run(const Command& command, const std::vector<std::string>& words) {
-  SLUICE_LET(arguments, Arguments::parse(command, words));
-  if (arguments.has("--help")) {
-    std::string text = command_help(command);
-    if (command.name.empty()) {
-      text += "\nCommands:\n";
-      for (const Command& other : all_commands())
-        if (!other.name.empty()) text += command_line(other);
-    }
-    write_all(1, text);
-    return 0;
-  }
-  if (arguments.has("--version")) {
-    write_all(1, "sluiced " + std::string(kVersion) + "\n");
-    return 0;
-  }
+Result<int> run(const Command& command, const Arguments& arguments) {
   Settings settings;
   // What takes no settings works also where they are wrong.
   if (!command.options.empty()) {
@@ -118,24 +96,6 @@ Result<int> run(const Command& command, const std::vector<std::string>& words) {
   }
   Context context(std::move(settings));
   return command.run(context, arguments);
-}
-
-int start(std::vector<std::string> words) {
-  if (!words.empty() && words.front() == "help") {
-    words.erase(words.begin());
-    words.emplace_back("--help");
-  }
-  FoundCommand found{&all_commands().front(), 0};
-  if (!words.empty() && !words.front().starts_with('-')) found = find_command(words);
-  if (found.command == nullptr) {
-    const auto help = group_help(words);
-    if (!help) return report(help.error());
-    write_all(1, *help);
-    return 0;
-  }
-  words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(found.words));
-  const auto code = run(*found.command, words);
-  return code ? *code : report(code.error());
 }
 
 }  // namespace
@@ -165,5 +125,5 @@ std::string_view program_name() {
 }  // namespace sluice::cli
 
 int main(int argc, char** argv) {
-  return sluice::cli::start(std::vector<std::string>(argv + 1, argv + argc));
+  return sluice::cli::run_program({argv + 1, argv + argc}, sluice::cli::kVersion, sluice::cli::run);
 }

@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: MIT
-// completion, man.
 #include "cli/manual.h"
 
-#include "cli/completion.h"
-#include "cli/output.h"
 #include "sluiced/context.h"
 
 namespace sluice::cli {
 namespace {
-
-Offers offers() {
-  std::string levels;
-  for (const std::string_view level : log_levels())
-    levels.append(levels.empty() ? "" : " ").append(level);
-  return {.words = {{Takes::level, levels}}};
-}
 
 std::string settings() {
   std::string text =
@@ -28,6 +18,15 @@ std::string settings() {
     text += roff_entry(setting.name, variable_of(setting.name), help);
   }
   return text;
+}
+
+}  // namespace
+
+Offers offers() {
+  std::string levels;
+  for (const std::string_view level : log_levels())
+    levels.append(levels.empty() ? "" : " ").append(level);
+  return {.words = {{Takes::level, levels}}};
 }
 
 Manual manual() {
@@ -48,40 +47,6 @@ Manual manual() {
                    {"FILES",
                     "\\fI/etc/sluiced.yaml\\fR: the settings of the service that systemd starts;\n"
                     "\\fI/var/lib/sluiced\\fR: its store.\n"}}};
-}
-
-Result<int> completion(Context& /*context*/, const Arguments& arguments) {
-  const std::string shell = arguments.words().empty() ? "" : arguments.words().front();
-  SLUICE_LET(script, completion_script(shell, offers()));
-  write_all(1, script);
-  return 0;
-}
-
-Result<int> man(Context& /*context*/, const Arguments& /*arguments*/) {
-  write_all(1, man_page(manual()));
-  return 0;
-}
-
-}  // namespace
-
-std::vector<Command> manual_commands() {
-  return {
-      {.name = "completion",
-       .alias = "",
-       .arguments = "bash | zsh | fish",
-       .summary = "prints a script that completes commands and options",
-       .details = "  source <(sluiced completion bash)",
-       .options = {},
-       .takes = Takes::shell,
-       .run = completion},
-      {.name = "man",
-       .alias = "",
-       .arguments = "",
-       .summary = "prints the manual page",
-       .details = "  sluiced man | man -l -",
-       .options = {},
-       .run = man},
-  };
 }
 
 }  // namespace sluice::cli
