@@ -2,12 +2,12 @@
 #include "migrate/copy_unit.h"
 
 #include <cerrno>
-#include <map>
 #include <memory>
 #include <utility>
 
 #include "migrate/compare.h"
 #include "migrate/copy_file.h"
+#include "migrate/copy_results.h"
 #include "migrate/folder_attempt.h"
 #include "migrate/open_folder.h"
 #include "migrate/removal.h"
@@ -19,34 +19,6 @@
 namespace sluice::migrate {
 namespace {
 
-/// What the copy did to a name, before it is packed.
-struct Done {
-  CopyOutcome outcome = CopyOutcome::copied;
-  std::uint32_t error = 0;
-  Entry entry = {};  // As it is now; without name and target.
-  std::optional<Hash> hash = {};
-};
-
-std::uint32_t reason_of(const CopyFault& fault) {
-  switch (fault.why) {
-    case CopyFault::Why::drift_src:
-      return kDriftedSrc;
-    case CopyFault::Why::drift_dst:
-      return kDriftedDst;
-    case CopyFault::Why::in_the_way:
-      return kInTheWay;
-    case CopyFault::Why::verify_failed:
-      return kVerifyFailed;
-    case CopyFault::Why::io:
-      break;
-  }
-  return static_cast<std::uint32_t>(fault.error != 0 ? fault.error : EIO);
-}
-
-Done failed(std::uint32_t reason) {
-  return {.outcome = CopyOutcome::failed, .error = reason};
-}
-
 /// As what a name is counted among those to copy; those to remove are not.
 struct Counted {
   Tally tally = Tally::copy_files;
@@ -56,9 +28,6 @@ constexpr Counted kAsFolder{.tally = Tally::copy_folders};
 
 /// Tags temporary names, so that they are told from those of others.
 constexpr std::string_view kTempTag = "sluice-migrate";
-/// A unit's results take at most so many chunks: they are about as large as what they are of.
-constexpr std::uint64_t kChunksPerUnit = 8;
-
 /// One directory on both sides, as the ledger knows it.
 class Unit {
  public:
@@ -89,7 +58,7 @@ class Unit {
         SLUICE_TRY(attributes());
         break;
     }
-    SLUICE_TRY(write_results());
+    results_.write(outcome_.change);
     if (outcome_.complete) outcome_.change.erase(keys::work(work_));
     // An earlier run may have set the folder's own attributes when this was not yet done.
     if (touched_)
@@ -109,41 +78,11 @@ class Unit {
       SLUICE_LET(path, read_path(reader, src->parent, src->name));
       src_ = std::move(*src);
       dst_ = std::move(*dst);
-      results_.clear();
       path_ = std::move(path);
-      SLUICE_LET(rows, reader.scan(results_range()));
-      for (const kv::KeyValue& row : rows) SLUICE_TRY(remember(row.value));
-      return {};
+      results_ = CopyResults(work_, src_.parent);
+      return results_.read(reader);
     }));
     return {};
-  }
-
-  /// What an earlier run did here.
-  Status remember(std::string_view chunk) {
-    SLUICE_LET(reader, ChunkReader::open(chunk));
-    for (;;) {
-      SLUICE_LET(entry, reader.next());
-      if (!entry) return {};
-      Done done{.outcome = static_cast<CopyOutcome>(entry->id), .error = entry->error};
-      done.entry = *entry;
-      done.entry.name = done.entry.target = {};
-      done.hash = entry->hash;
-      results_.emplace(std::string(entry->name), std::pair(std::move(done), false));
-    }
-  }
-
-  /// Where the results are: with the names that they are of. A folder's attributes are noted beside
-  /// its siblings', under its own number.
-  FolderId owner() const { return work_.pass == Pass::attributes ? src_.parent : work_.id; }
-  std::string result_key(std::uint64_t number) const {
-    const std::uint64_t unit = work_.pass == Pass::attributes ? work_.id : work_.chunk;
-    // Links go on where files stopped.
-    const Pass pass = work_.pass == Pass::links ? Pass::files : work_.pass;
-    return keys::chunk(Part::copied, owner(), static_cast<std::uint32_t>(pass) + 1,
-                       unit * kChunksPerUnit + number);
-  }
-  kv::Range results_range() const {
-    return {.begin = result_key(0), .end = result_key(kChunksPerUnit)};
   }
 
   void open_folders() {
@@ -181,16 +120,12 @@ class Unit {
   Comparison compared(const Entry* src, const Entry* dst) const {
     return compare(src, dst, ground_.options.settings.rules);
   }
-  bool is_done(std::string_view name) const {
-    const auto found = results_.find(std::string(name));
-    return found != results_.end() && found->second.first.outcome != CopyOutcome::failed;
-  }
   bool is_left_out(const Entry& entry) const { return ground_.is_excluded(work_.id, entry.name); }
 
   // ------------------------------------------------------------------------------------- folders
 
   Status folder(const Entry* src, const Entry* dst) {
-    if (src == nullptr || src->kind != Kind::folder || is_done(src->name)) return {};
+    if (src == nullptr || src->kind != Kind::folder || results_.has(src->name)) return {};
     const Verdict verdict = compared(src, dst).verdict;
     if (verdict != Verdict::missing && verdict != Verdict::clash) return {};
     if (is_left_out(*src)) return leave();
@@ -208,7 +143,7 @@ class Unit {
   // --------------------------------------------------------------------------------------- files
 
   Status file(const Entry* src, const Entry* dst) {
-    if (src == nullptr || src->kind == Kind::folder || is_done(src->name)) return {};
+    if (src == nullptr || src->kind == Kind::folder || results_.has(src->name)) return {};
     if (work_.pass == Pass::links && src->inode == 0) return {};
     const Verdict verdict = compared(src, dst).verdict;
     if (verdict != Verdict::missing && verdict != Verdict::clash && verdict != Verdict::content &&
@@ -345,7 +280,7 @@ class Unit {
   }
 
   Status extra(const Entry* src, const Entry* dst) {
-    if (src != nullptr || is_done(dst->name)) return {};
+    if (src != nullptr || results_.has(dst->name)) return {};
     if (compared(nullptr, dst).verdict != Verdict::extra) return {};
     // What could not be listed may be there: nothing is removed on a guess.
     const bool certain =
@@ -437,47 +372,22 @@ class Unit {
     }
     ++ground_.progress.names;
     done.entry.kind = entry.kind;
-    const auto before = results_.find(std::string(entry.name));
-    if (counted) {
-      CopyStatus from = CopyStatus::pending;
-      if (before != results_.end()) from = counted_as(before->second.first.outcome);
-      const CopyStatus to = counted_as(done.outcome);
-      move(counted->tally, from, to, 1);
-      move(Tally::copy_bytes, from, to, counted->bytes);
-    }
-    results_.insert_or_assign(std::string(entry.name), std::pair(std::move(done), true));
+    const CopyStatus to = counted_as(done.outcome);
+    const auto before = results_.put(entry.name, std::move(done));
+    if (!counted) return {};
+    const CopyStatus from = before ? counted_as(*before) : CopyStatus::pending;
+    move(counted->tally, from, to, 1);
+    move(Tally::copy_bytes, from, to, counted->bytes);
     return {};
   }
 
   void move(Tally tally, CopyStatus from, CopyStatus to, std::uint64_t amount) {
     if (from == to || amount == 0) return;
     const std::uint32_t level = work_.pass == Pass::attributes ? work_.level : work_.level + 1;
-    Tallies& moved = outcome_.moved[owner()];
+    Tallies& moved = outcome_.moved[results_.owner()];
     const auto count = static_cast<std::int64_t>(amount);
     moved[{.what = tally, .level = level, .which = static_cast<std::uint8_t>(from)}] -= count;
     moved[{.what = tally, .level = level, .which = static_cast<std::uint8_t>(to)}] += count;
-  }
-
-  /// All of them, those of earlier runs too: the chunks are written anew.
-  Status write_results() {
-    bool anything = false;
-    for (const auto& [name, result] : results_) anything = anything || result.second;
-    if (!anything) return {};
-    ChunkWriter writer;
-    std::uint64_t number = 0;
-    const auto end_chunk = [&] { outcome_.change.put(result_key(number++), writer.finish()); };
-    for (const auto& [name, result] : results_) {
-      Entry entry = result.first.entry;
-      entry.name = name;
-      entry.error = result.first.error;
-      entry.hash = result.first.hash;
-      entry.id = static_cast<FolderId>(result.first.outcome);
-      if (writer.add(entry)) continue;
-      end_chunk();
-      (void)writer.add(entry);
-    }
-    if (!writer.empty()) end_chunk();
-    return {};
   }
 
   CopyGround& ground_;
@@ -492,7 +402,7 @@ class Unit {
   std::uint32_t fault_ = 0;  // Why nothing can be done here.
   std::uint64_t deletes_left_ = 0;
   bool touched_ = false;  // Something in the folder is another now, and so is its time.
-  std::map<std::string, std::pair<Done, bool>, std::less<>> results_;  // And whether it is new.
+  CopyResults results_;
 };
 
 }  // namespace
