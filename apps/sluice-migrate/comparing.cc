@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "cli/size.h"
 #include "migrate/begin.h"
+#include "migrate/retry.h"
 #include "migrate/traversal.h"
 #include "sluice-migrate/progress.h"
 #include "sluice-migrate/roots.h"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // retry.
+#include "migrate/retry.h"
 #include "cli/output.h"
 #include "cli/size.h"
 #include "migrate/begin.h"

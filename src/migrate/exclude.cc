@@ -5,10 +5,10 @@
 #include <optional>
 #include <utility>
 
-#include "migrate/begin.h"
 #include "migrate/folder_task.h"
 #include "migrate/ledger.h"
 #include "migrate/plan.h"
+#include "migrate/retry.h"
 #include "migrate/walk.h"
 
 namespace sluice::migrate {

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "migrate/begin.h"
 #include "migrate/ledger_testing.h"
+#include "migrate/retry.h"
 #include "migrate/walk.h"
 
 namespace sluice::migrate {

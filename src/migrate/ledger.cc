@@ -150,6 +150,14 @@ void Change::apply(kv::Transaction& txn) const {
   }
 }
 
+Status write(kv::Store& store, const Change& change) {
+  return status_of(store.run([&](kv::Transaction& txn) -> Status {
+    change.apply(txn);
+    for (const auto& [key, delta] : change.tallies()) txn.add(keys::tally(key), delta);
+    return {};
+  }));
+}
+
 // ---------------------------------------------------------------------------------------- reading
 
 Result<std::optional<Folder>> read_folder(kv::Reader& reader, Side side, FolderId id) {

@@ -298,6 +298,11 @@ class Change {
   Tallies tallies_;
 };
 
+/// A change that grows larger is better written in pieces: half of what a transaction may hold.
+inline constexpr std::size_t kChangeBytesMax = kv::kTransactionBytesMax / 2;
+/// In a transaction of its own.
+Status write(kv::Store& store, const Change& change);
+
 // ---------------------------------------------------------------------------------------- reading
 
 Result<std::optional<Folder>> read_folder(kv::Reader& reader, Side side, FolderId id);

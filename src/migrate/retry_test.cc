@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <set>
 
-#include "migrate/begin.h"
 #include "migrate/ledger_testing.h"
+#include "migrate/retry.h"
 #include "migrate/sim_tree.h"
 
 namespace sluice::migrate {

@@ -223,10 +223,7 @@ Status Sorter::spill() {
     SLUICE_TRY(builder.add(*entry));
   }
   SLUICE_LET(built, builder.finish(change));
-  SLUICE_TRY(store_.run([&](kv::Transaction& txn) -> Status {
-    change.apply(txn);
-    return {};
-  }));
+  SLUICE_TRY(write(store_, change));
   runs_.push_back(built.chunks);
   kept_.clear();
   return {};

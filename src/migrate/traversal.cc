@@ -24,8 +24,6 @@ struct Uncommitted {
   MonoTime since = {};
 };
 
-/// Half of what a transaction may hold.
-constexpr std::size_t kBatchBytesMax = kv::kTransactionBytesMax / 2;
 constexpr unsigned kDoublingsMax = 6;
 
 std::size_t index_of(Side side) {
@@ -244,7 +242,7 @@ class Traversal::Impl {
       std::size_t end = begin;
       std::size_t bytes = 0;
       while (end < batch.changes.size() &&
-             (end == begin || bytes + batch.changes[end].bytes() <= kBatchBytesMax))
+             (end == begin || bytes + batch.changes[end].bytes() <= kChangeBytesMax))
         bytes += batch.changes[end++].bytes();
       State state = context_.state;
       state.next_id = next_id_.load();

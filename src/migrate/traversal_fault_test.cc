@@ -9,8 +9,8 @@
 #include <set>
 
 #include "kv/fault_store.h"
-#include "migrate/begin.h"
 #include "migrate/ledger_testing.h"
+#include "migrate/retry.h"
 #include "migrate/sim_tree.h"
 #include "migrate/traversal.h"
 #include "migrate/walk.h"

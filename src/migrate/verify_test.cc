@@ -5,9 +5,9 @@
 
 #include <functional>
 
-#include "migrate/begin.h"
 #include "migrate/exclude.h"
 #include "migrate/ledger_testing.h"
+#include "migrate/retry.h"
 
 namespace sluice::migrate {
 namespace {

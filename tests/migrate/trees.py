@@ -115,9 +115,12 @@ class Pair:
             self.chain(paths, used)
 
     def chain(self, paths, used):
-        name = self.name(used)
+        there = set(used)
+        name = self.name(used)[:20]
+        while name in there:  # The beginning of another's.
+            name = self.name(used)[:20]
         for _ in range(self.chance.randrange(10, 40)):
-            paths = [os.path.join(path, name[:20]) for path in paths]
+            paths = [os.path.join(path, name) for path in paths]
             self.make("folder", paths, 99)
         self.make("file", [os.path.join(path, b"end") for path in paths], 99)
 
