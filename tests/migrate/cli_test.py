@@ -279,6 +279,8 @@ class Output(MigrateTest):
 class Interrupted(MigrateTest):
     def test_a_compare_that_is_interrupted_can_be_resumed(self):
         Pair(chance("Interrupted"), self.src, self.dst, 1000)
+        for number in range(50):  # However few folders the pair has: most come after the stop.
+            os.mkdir(self.src + b"/folder%d" % number)
         clean = os.path.join(self.home, "clean")
         summary = self.m("compare", self.src, self.dst, code=DIFFERENT, state=clean)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
