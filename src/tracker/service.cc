@@ -129,6 +129,8 @@ bool Service::wait(const Announce& announce, LateReplies::Reply reply) {
     return false;
   ++counters_.waited;
   if (wake_) wake_();
+  // An upstream that answered before it began to wait released nobody.
+  if (forwarder_->peers_of(announce.hash, 1).size() > 0) late_.release(announce.hash);
   return true;
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "tracker/service_testing.h"
 
 namespace sluice::tracker {
@@ -14,13 +16,36 @@ using testing::Asked;
 using testing::Caught;
 using testing::HeldTransport;
 
+/// Something happens just before it is read for the nth time.
+class BusyClock final : public Clock {
+ public:
+  BusyClock(int reading, std::function<void()> happens)
+      : left_(reading), happens_(std::move(happens)) {}
+  MonoTime mono() const override {
+    if (--left_ == 0) happens_();
+    return clock_.mono();
+  }
+  WallTime wall() const override { return clock_.wall(); }
+  void sleep_for(Duration duration, std::stop_token stop) const override {
+    clock_.sleep_for(duration, stop);
+  }
+  bool happened() const { return left_ <= 0; }
+
+ private:
+  ManualClock clock_;
+  mutable int left_;
+  std::function<void()> happens_;
+};
+
 struct Bench {
-  explicit Bench(ServiceOptions options = {}, std::vector<UpstreamConfig> upstreams = {})
+  explicit Bench(ServiceOptions options = {}, std::vector<UpstreamConfig> upstreams = {},
+                 const Clock* service_clock = nullptr)
       : forwarder({}, {.clock = &clock,
                        .random = &random,
                        .transport = &transport,
                        .on_peers = [this](const InfoHash& hash) { service.on_peers(hash); }}),
-        service(swarms, &forwarder, std::move(options), {.clock = &clock, .random = &random}) {
+        service(swarms, &forwarder, std::move(options),
+                {.clock = service_clock != nullptr ? service_clock : &clock, .random = &random}) {
     EXPECT_TRUE(forwarder.reload(upstreams).ok());
   }
 
@@ -139,6 +164,27 @@ TEST(TrackerService, the_first_reply_waits_for_an_upstream) {
   EXPECT_TRUE(has(first->response().body, std::string("5:peers6:\xCB\x00\x71\x05\x00\x50", 15)));
   EXPECT_TRUE(has(first->response().body, "8:intervali1800e"));
   EXPECT_EQ(bench.service.stats().waited, 1u);
+}
+
+TEST(TrackerService, an_upstream_that_answers_at_once_is_not_missed) {
+  PeerList theirs;
+  append_compact(theirs, *endpoint_of("203.0.113.5", 80));
+  int reading = 0;
+  for (bool happened = true; happened;) {
+    std::function<void()> answer;
+    const BusyClock busy(++reading, [&] { answer(); });
+    Bench bench({}, one_upstream(), &busy);
+    answer = [&] {
+      bench.forwarder.run_due();
+      ASSERT_EQ(bench.transport.size(), 1u);
+      bench.transport.answer({.outcome = UpstreamOutcome::ok, .interval = 1800s, .peers = theirs});
+    };
+    const auto first = bench.send({announce_of('a', 1000)});
+    happened = busy.happened();
+    EXPECT_EQ(first->answered(), happened) << reading;
+    if (first->answered()) EXPECT_TRUE(has(first->response().body, "5:peers6:")) << reading;
+  }
+  EXPECT_GT(reading, 2);  // When it is entered, and when it begins to wait.
 }
 
 TEST(TrackerService, it_waits_no_longer_than_it_may_and_asks_to_come_back_soon) {
