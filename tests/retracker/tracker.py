@@ -88,6 +88,10 @@ class Tracker:
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE)
 
+    def uri(self, scheme):
+        port = self.http if scheme == "http" else self.udp
+        return f"{scheme}://127.0.0.1:{port}/announce"
+
     def get(self, target, headers=None):
         request = urllib.request.Request(f"http://127.0.0.1:{self.http}{target}",
                                          headers=headers or {})
@@ -117,9 +121,9 @@ class UdpPeer:
         self.socket.send(packet)
         return self.socket.recv(4096)
 
-    def announce(self, info_hash, peer_id, port, event=0, left=1, wanted=-1):
+    def announce(self, info_hash, peer_id, port, event=0, left=1, wanted=-1, key=0):
         answer = self.ask(struct.pack(">QII20s20sQQQIIIiH", self.id, 1, 6, info_hash, peer_id, 0,
-                                      left, 0, event, 0, 0, wanted, port))
+                                      left, 0, event, 0, key, wanted, port))
         action, transaction, interval, leechers, seeders = struct.unpack(">IIIII", answer[:20])
         assert (action, transaction) == (1, 6), answer
         return interval, leechers, seeders, peers_of(answer[20:])
@@ -180,6 +184,48 @@ class Upstream:
 
     def events(self):
         return [told.get("event", b"") for told in self.told]
+
+
+class UdpUpstream:
+    """The same over UDP. What it is told has the names and the form that it has over HTTP."""
+
+    EVENTS = (None, b"completed", b"started", b"stopped")
+
+    def __init__(self, case):
+        self.told = []
+        self.id = os.urandom(8)
+        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.socket.bind(("127.0.0.1", 0))
+        self.uri = f"udp://127.0.0.1:{self.socket.getsockname()[1]}/announce"
+        thread = threading.Thread(target=self.serve, daemon=True)
+        thread.start()
+        case.addCleanup(self.socket.close)
+        case.addCleanup(thread.join, PATIENCE)
+        case.addCleanup(self.socket.sendto, b"", self.socket.getsockname())
+
+    def serve(self):
+        """Until an empty packet comes."""
+        packet, sender = self.socket.recvfrom(4096)
+        while packet:
+            if answer := self.answer_to(packet):
+                self.socket.sendto(answer, sender)
+            packet, sender = self.socket.recvfrom(4096)
+
+    def answer_to(self, packet):
+        transaction = packet[12:16]
+        if packet[:12] == struct.pack(">QI", 0x41727101980, 0):
+            return bytes(4) + transaction + self.id
+        if packet[:12] != self.id + struct.pack(">I", 1):
+            return None
+        info_hash, peer_id, downloaded, left, uploaded, event, _, key, wanted, port = struct.unpack(
+            ">20s20sQQQIIIiH", packet[16:98])
+        told = {"info_hash": info_hash, "peer_id": peer_id, "port": b"%d" % port,
+                "uploaded": b"%d" % uploaded, "downloaded": b"%d" % downloaded,
+                "left": b"%d" % left, "numwant": b"%d" % wanted, "key": b"%08X" % key}
+        if event:
+            told["event"] = self.EVENTS[event]
+        self.told.append(told)
+        return struct.pack(">I4sIII", 1, transaction, 1800, 0, 0)
 
 
 def file_size(path):
