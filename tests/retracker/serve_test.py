@@ -72,7 +72,7 @@ class Forwarding(RetrackerTest):
         tracker = self.start(hanging, healthy, arguments=("--set", "first_reply_wait_ms=50"))
         for i in range(30):
             tracker.announce(bytes([i]) * 20, peer_id(1), 7001)
-        wait_until(lambda: len(healthy.told) == 30, "the healthy one to hear of all")
+        wait_until(lambda: self.stats(tracker)["jobs"]["succeeded"] == 30, "the healthy one")
         found = tracker.announce(bytes([29]) * 20, peer_id(2), 7002)
         self.assertIn(("203.0.113.9", 99), peers_of(found[b"peers"]))
 
