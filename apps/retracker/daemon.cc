@@ -50,6 +50,14 @@ tracker::ForwardOptions forward_options(const Settings& settings) {
   return options;
 }
 
+/// Whoever may be in flight has a connection, and waits for no other to be closed.
+tracker::UpstreamsOptions upstreams_options(const Settings& settings) {
+  tracker::UpstreamsOptions options;
+  options.http.connections_max = settings.max_forwarder_workers;
+  options.http.connections_per_host_max = settings.in_flight_per_upstream;
+  return options;
+}
+
 tracker::ServiceOptions service_options(const Settings& settings) {
   return {.interval = std::chrono::duration_cast<std::chrono::seconds>(settings.announce_interval),
           .first_reply_wait = settings.first_reply_wait,
@@ -100,17 +108,18 @@ Daemon::Daemon(const Settings& settings, LogSink log)
     : settings_(settings),
       log_(std::move(log)),
       began_(clock_.mono()),
+      quick_random_(random_.next()),
       swarms_({.age = settings.age}, random_) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::open(const Settings& settings, Lists lists, LogSink log) {
   std::unique_ptr<Daemon> daemon(new Daemon(settings, std::move(log)));
-  SLUICE_LET(upstreams, tracker::Upstreams::open());
+  SLUICE_LET(upstreams, tracker::Upstreams::open(upstreams_options(settings)));
   daemon->upstreams_ = std::move(upstreams);
   Daemon* const self = daemon.get();
   daemon->forwarder_ = std::make_unique<tracker::Forwarder>(
       forward_options(settings),
       tracker::Forwarder::Seams{
-          .random = &self->random_,
+          .random = &self->quick_random_,
           .transport = self->upstreams_.get(),
           .wake = [self] { self->wake(); },
           .on_peers = [self](const tracker::InfoHash& hash) { self->service_->on_peers(hash); }});

@@ -70,6 +70,7 @@ class Daemon {
   const Clock& clock_ = system_clock();
   const MonoTime began_;
   SystemRandom random_;
+  SeededRandom quick_random_;  ///< Of the forwarder, which draws for every upstream and announce.
   tracker::Swarms swarms_;
   std::unique_ptr<tracker::Upstreams> upstreams_;
   std::unique_ptr<tracker::Forwarder> forwarder_;

@@ -76,6 +76,18 @@ class Forwarding(RetrackerTest):
         found = tracker.announce(bytes([29]) * 20, peer_id(2), 7002)
         self.assertIn(("203.0.113.9", 99), peers_of(found[b"peers"]))
 
+    def test_as_many_are_in_flight_as_may_be(self):
+        upstream = Upstream(self)
+        tracker = self.start(upstream, arguments=("--set", "first_reply_wait_ms=0", "--set",
+                                                  "in_flight_per_upstream=40"))
+        tracker.announce(HASH, peer_id(1), 7001)
+        # An upstream that has not answered yet gets few at once.
+        wait_until(lambda: self.stats(tracker)["jobs"]["succeeded"] == 1, "the first answer")
+        upstream.gate.clear()
+        for i in range(40):
+            tracker.announce(bytes([i]) * 20, peer_id(1), 7001)
+        wait_until(lambda: len(upstream.told) == 41, "forty to be in flight")
+
     def test_every_byte_arrives(self):
         upstream = Upstream(self)
         tracker = self.start(upstream)
