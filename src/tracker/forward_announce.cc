@@ -15,7 +15,7 @@ std::optional<ForwardRefusal> ForwardCore::announce(const Announce& announce, Ha
     }
     return std::nullopt;
   }
-  if (stopping_) return std::nullopt;
+  if (stopping_ || order_.empty()) return std::nullopt;
   if (const auto refusal = gate(seen)) return refusal;
   const std::uint32_t peer = welcome(announce);
   if (announce.event == Event::completed) tell_completed(peer);

@@ -46,6 +46,7 @@ struct Ticket {
 /// The engine. Forwarder describes what it does; here is what its parts agree on:
 /// - A job is in exactly one of these: idle, perhaps with a timer; the queue; a timer; its
 ///   upstream's list of parked ones; the table of running ones.
+/// - Without upstreams there are no peers.
 /// - A peer that has left stays until its last job is gone. A torrent stays until its last peer is
 ///   gone and no upstream has asked for patience.
 /// - An upstream that has queued jobs is in the ring, unless it is known what it waits for: an
@@ -83,6 +84,7 @@ class ForwardCore {
 
   ForwardInsight insight() const;
   std::size_t pending() const { return jobs_.pending(); }
+  bool has_upstreams() const { return !order_.empty(); }
   Status verify() const;
 
  private:
@@ -185,6 +187,7 @@ class ForwardCore {
   void cancel_jobs(UpstreamId upstream);
   void add_site(const UpstreamConfig& config);
   void remove_site(UpstreamId upstream);
+  void leave_all();
   std::optional<UpstreamId> find_site(std::string_view name) const;
   void end_all();
 

@@ -29,6 +29,7 @@ void ForwardCore::reload(const std::vector<UpstreamConfig>& upstreams) {
   }
   for (const UpstreamId id : before)
     if (!std::ranges::count(stay, id)) remove_site(id);
+  if (order_.empty()) leave_all();
 }
 
 void ForwardCore::add_site(const UpstreamConfig& config) {
@@ -90,6 +91,10 @@ void ForwardCore::enable_site(UpstreamId upstream) {
 void ForwardCore::stop_all(Duration limit) {
   if (std::exchange(stopping_, true)) return;
   timers_.add(now() + limit, {.wake = Wake::end, .id = 0});
+  leave_all();
+}
+
+void ForwardCore::leave_all() {
   for (std::size_t i = 0; i < peers_.size(); ++i)
     if (peers_[i].torrent != kNobody) leave(static_cast<std::uint32_t>(i));
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <set>
 #include <utility>
 
@@ -38,6 +39,7 @@ struct Forwarder::State {
   }
 
   const Seams seams;
+  std::atomic<bool> has_upstreams = false;
   mutable Mutex mutex;
   ForwardCore core SLUICE_GUARDED_BY(mutex);
   /// What run_due() returned last; min() while it is at work or about to be.
@@ -68,6 +70,10 @@ PeerList Forwarder::peers_of(const InfoHash& hash, std::size_t wanted) {
   return state_->core.peers_of(hash, wanted);
 }
 
+bool Forwarder::has_upstreams() const {
+  return state_->has_upstreams.load(std::memory_order_relaxed);
+}
+
 Status Forwarder::reload(const std::vector<UpstreamConfig>& upstreams) {
   std::set<std::string_view> names;
   for (const UpstreamConfig& upstream : upstreams) {
@@ -77,9 +83,9 @@ Status Forwarder::reload(const std::vector<UpstreamConfig>& upstreams) {
       return error(Code::invalid_argument,
                    fmt::format("two upstreams are named {}: rename one", upstream.name));
   }
-  state_->with_core([&](ForwardCore& core) {
+  state_->has_upstreams = state_->with_core([&](ForwardCore& core) {
     core.reload(upstreams);
-    return true;
+    return core.has_upstreams();
   });
   return {};
 }

@@ -81,6 +81,10 @@ class Forwarder {
   /// Up to `wanted` different peers that upstreams named, of both families together.
   PeerList peers_of(const InfoHash& hash, std::size_t wanted);
 
+  /// Whether there is anybody to tell: if not, the three above do nothing, and need not be called.
+  /// Takes no lock.
+  bool has_upstreams() const;
+
   /// From now on these. Those of a name that stays keep their jobs, and are enabled again; jobs of
   /// the others are cancelled. invalid_argument if a name is empty or comes twice.
   Status reload(const std::vector<UpstreamConfig>& upstreams);

@@ -250,6 +250,26 @@ TEST(ForwardEvents, a_reload_keeps_the_jobs_of_those_that_stay) {
   EXPECT_EQ(bench.insight().pending, 0u);
 }
 
+TEST(ForwardEvents, without_upstreams_nobody_is_remembered) {
+  ForwardBench bench(plain_options(), 2);
+  bench.transport.set_all({.after = 10s});
+  EXPECT_TRUE(bench.forwarder.has_upstreams());
+  bench.announce(1, 1);
+  bench.announce(2, 1);
+  ASSERT_EQ(bench.insight().local_peers, 2u);
+  ASSERT_TRUE(bench.forwarder.reload({}).ok());
+  EXPECT_FALSE(bench.forwarder.has_upstreams());
+  EXPECT_EQ(bench.insight().local_peers, 0u) << "whoever was known has left";
+  bench.announce(3, 1);
+  EXPECT_EQ(bench.insight().local_peers, 0u);
+  EXPECT_EQ(bench.insight().torrents, 0u);
+  EXPECT_TRUE(bench.forwarder.verify().ok());
+  ASSERT_TRUE(bench.forwarder.reload(upstreams_of(2)).ok());
+  bench.announce(1, 1);
+  bench.run_for(1min);
+  EXPECT_EQ(bench.insight().jobs.succeeded, 2u);
+}
+
 TEST(ForwardEvents, names_of_upstreams_are_unique) {
   ForwardBench bench;
   std::vector<UpstreamConfig> upstreams = upstreams_of(2);

@@ -74,7 +74,7 @@ std::uint32_t Service::wanted_of(const Announce& announce) const {
 }
 
 std::optional<ForwardRefusal> Service::enter(const Announce& announce, Wish wish, Found& found) {
-  if (forwarder_ != nullptr) {
+  if (forwards()) {
     const bool known = swarms_.knows(announce.hash);
     const auto seen = known ? HashSeen::before : HashSeen::first;
     if (auto refusal = forwarder_->on_announce(announce, seen)) return refusal;
@@ -90,7 +90,7 @@ std::optional<ForwardRefusal> Service::enter(const Announce& announce, Wish wish
 }
 
 void Service::add_upstream_peers(const Announce& announce, Wish wish, Found& found) {
-  if (forwarder_ == nullptr || announce.event == Event::stopped) return;
+  if (!forwards() || announce.event == Event::stopped) return;
   const std::size_t wanted = wanted_of(announce);
   const PeerList theirs = forwarder_->peers_of(announce.hash, wanted);
   found.early = theirs.size() == 0 && forwarder_->pending() > 0;

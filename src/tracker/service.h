@@ -115,6 +115,7 @@ class Service {
   };
 
   bool serves(const InfoHash& hash) const;
+  bool forwards() const { return forwarder_ != nullptr && forwarder_->has_upstreams(); }
   std::uint32_t wanted_of(const Announce& announce) const;
   std::optional<Endpoint> source_of(const net::HttpRequest& request) const;
   std::optional<ForwardRefusal> enter(const Announce& announce, Wish wish, Found& found);
