@@ -81,18 +81,21 @@ Result<Server> start_sluiced(const std::string& dir, const std::string& data) {
       dir, {sluiced, "--listen", "127.0.0.1:0", "--data", data, "--log-level", "error"});
 }
 
-Result<Served> serve_load(const std::string& dir, const std::vector<std::string>& words,
-                          const Load& load) {
+Result<Served> run_wrk(const std::string& dir, const std::string& url, const Load& load) {
   const std::string script = dir + "/load.lua";
   std::ofstream(script) << load.script;
+  SLUICE_TRY(run_program({.words = {"wrk", "-t1", "-c" + std::to_string(load.connections),
+                                    "-d" + std::to_string(load.seconds) + "s", "-s", script, url},
+                          .environment = {kPath},
+                          .output = dir + "/wrk"}));
+  return parse_wrk(read_all(dir + "/wrk"));
+}
+
+Result<Served> serve_load(const std::string& dir, const std::vector<std::string>& words,
+                          const Load& load) {
   SLUICE_LET(server, Server::start(dir, words));
-  SLUICE_TRY(
-      run_program({.words = {"wrk", "-t1", "-c" + std::to_string(load.connections),
-                             "-d" + std::to_string(load.seconds) + "s", "-s", script, server.url},
-                   .environment = {kPath},
-                   .output = dir + "/wrk"}));
+  SLUICE_LET(served, run_wrk(dir, server.url, load));
   SLUICE_LET(cost, server.stop());
-  SLUICE_LET(served, parse_wrk(read_all(dir + "/wrk")));
   served.cpu_seconds = cost.cpu_seconds;
   return served;
 }

@@ -41,6 +41,10 @@ struct Server {
 /// The sluiced beside this program, on the store in `data`.
 Result<Server> start_sluiced(const std::string& dir, const std::string& data);
 
+/// Puts the load on a server that runs; its CPU time is not known. `dir` is for files. Fails if an
+/// answer is not 2xx.
+Result<Served> run_wrk(const std::string& dir, const std::string& url, const Load& load);
+
 /// Starts the server `words`, which prints "listening on URL" first, puts the load on it, and ends
 /// it with SIGTERM. `dir` is for what it prints. Fails if an answer is not 2xx.
 Result<Served> serve_load(const std::string& dir, const std::vector<std::string>& words,

@@ -8,11 +8,13 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 
 namespace sluice::bench {
 namespace {
@@ -81,6 +83,22 @@ Process::~Process() {
   if (pid_ < 0) return;
   kill(pid_, SIGKILL);
   waitpid(pid_, nullptr, 0);
+}
+
+Result<double> Process::cpu_used() const {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(pid_, &clock) != 0 || clock_gettime(clock, &used) != 0)
+    return error(Code::unavailable, name_ + " has ended early");
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+Result<double> Process::peak_mib() const {
+  constexpr std::string_view kName = "VmHWM:";
+  std::ifstream status(fmt::format("/proc/{}/status", pid_));
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(kName)) return std::stod(line.substr(kName.size())) / 1024;
+  return error(Code::unavailable, name_ + " has ended early");
 }
 
 Result<Ended> Process::end() {

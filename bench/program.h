@@ -42,6 +42,10 @@ class Process {
   Process& operator=(Process&&) = delete;
 
   pid_t pid() const { return pid_; }
+  /// What it has used so far, in all its threads.
+  Result<double> cpu_used() const;
+  /// The most memory that it has had so far, without what is swapped out.
+  Result<double> peak_mib() const;
 
   /// Waits for its end, which must be with exit code 0. Its CPU time, and that of all processes
   /// that it has waited for.
