@@ -82,8 +82,7 @@ Status measure_http(const Part& part) {
   part.report.add({.what = "  a connection for each",
                    .ours = us(&Round::closed),
                    .peer = peer,
-                   .figure = ratio(&Round::closed),
-                   .bar = Bar{"http_close", Bar::Kind::at_most, 1}});
+                   .figure = ratio(&Round::closed)});
   return {};
 }
 

@@ -277,7 +277,9 @@ Task<bool> HttpConnection::write_response(HttpResponse response) {
   if (!without_body && response.body.size() > kJoinedMax)
     if (!co_await write(response.body)) co_return false;
   if (keep_alive) co_return true;
-  co_await linger();
+  // A client that asked for the end has no more to say; TLS has an end of its own to tell.
+  const bool all_said = !request_.head.keep_alive && !response.close && buffer_.size() == 0;
+  if (!all_said || request_.secure) co_await linger();
   co_return false;
 }
 

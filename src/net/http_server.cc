@@ -2,7 +2,6 @@
 #include "net/http_server.h"
 
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <boost/asio/co_spawn.hpp>
@@ -98,11 +97,8 @@ void Server::admit(int fd, const sockaddr_storage& address) {
     ::close(fd);
     return;
   }
-  if (address.ss_family != AF_UNIX) {
-    const int on = 1;
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  }
   const std::shared_ptr<Loop>& loop = loops_[next_loop_++ % loops_.size()];
+  if (loop->is_this_thread()) return begin(loop, fd, std::move(peer));
   loop->post(
       [this, &loop, fd, peer = std::move(peer)]() mutable { begin(loop, fd, std::move(peer)); });
 }

@@ -4,6 +4,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sluice/clock.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -270,6 +271,16 @@ TEST(HttpServer, a_connection_is_closed_when_asked) {
   client.send(post("a", "Connection: close\r\n"));
   EXPECT_NE(client.answer().find("Connection: close"), std::string::npos);
   EXPECT_TRUE(client.ended());
+}
+
+TEST(HttpServer, a_client_that_asked_for_the_end_is_not_waited_for) {
+  const ManualClock clock;  // No time passes, so that no deadline ends anything.
+  const auto server = serve({.clock = &clock});
+  Client client(server->address());
+  client.send(post("a", "Connection: close\r\n"));
+  EXPECT_EQ(client.body(), "a");
+  // It still has its end open.
+  while (server->stats().connections > 0) std::this_thread::yield();
 }
 
 TEST(HttpServer, a_head_or_a_body_that_takes_too_long_ends_the_connection) {

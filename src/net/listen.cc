@@ -2,6 +2,7 @@
 #include "net/listen.h"
 
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +83,8 @@ Result<Listener> listen_on(const std::string& text) {
   if (!socket.valid()) return system_failure(text);
   const int on = 1;
   setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  // Every connection inherits it.
+  if (!local) setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   const mode_t mask = umask(local ? 0177 : 0);
   const int bound = bind(socket.get(), address.raw(), address.bytes);
   umask(mask);
