@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <sluice/clock.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <fstream>
 
 #include "base/descriptor.h"
+#include "udp_load.h"
 
 namespace sluice::bench {
 namespace {
@@ -47,6 +49,16 @@ Status wait_for_server(std::uint16_t port) {
   return error(Code::unavailable, "the tracker does not listen");
 }
 
+/// It reads the list while it serves already, and refuses what is on it until then.
+Status wait_for_list(const Tracker& tracker, const Crowd& crowd) {
+  for (int i = 0; i < 1'000; ++i) {
+    SLUICE_LET(load, UdpLoad::connect(tracker.port));
+    if (load.enter({.first = crowd.first})) return {};
+    system_clock().sleep_for(std::chrono::milliseconds(10), {});
+  }
+  return error(Code::unavailable, "opentracker does not serve what is on its list");
+}
+
 Result<Tracker> start(Program program, std::uint16_t port) {
   program.environment = {"PATH=/usr/bin:/bin"};
   SLUICE_LET(process, Process::start(program));
@@ -81,10 +93,12 @@ Result<Tracker> start_opentracker(const std::string& dir, const std::vector<Crow
       port, dir);
   conf.close();
   if (!list || !conf) return error(Code::io_error, "cannot write into " + dir);
-  return start({.words = {"opentracker", "-f", dir + "/conf"},
-                .output = dir + "/opentracker",
-                .errors = dir + "/opentracker.log"},
-               port);
+  SLUICE_LET(tracker, start({.words = {"opentracker", "-f", dir + "/conf"},
+                             .output = dir + "/opentracker",
+                             .errors = dir + "/opentracker.log"},
+                            port));
+  SLUICE_TRY(wait_for_list(tracker, crowds.front()));
+  return Tracker(std::move(tracker));
 }
 
 }  // namespace sluice::bench

@@ -24,7 +24,7 @@ struct Tracker {
 
 /// The retracker beside this program. `dir` is for what it prints.
 Result<Tracker> start_retracker(const std::string& dir, const std::vector<std::string>& words = {});
-/// Debian's opentracker, which serves only what it is told. It has `dir` for itself.
+/// Debian's opentracker, which serves only these torrents. It has `dir` for itself.
 Result<Tracker> start_opentracker(const std::string& dir, const std::vector<Crowd>& crowds);
 
 }  // namespace sluice::bench

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sluice/clock.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -22,9 +23,12 @@ namespace udp = tracker::udp;
 
 constexpr std::size_t kLanes = 8;
 /// In flight on each. All of them fit into the receive buffer of a server that asks for no more.
-constexpr std::size_t kWindow = 32;
+constexpr std::size_t kWindow = 16;
 /// What is not answered by then is lost.
-constexpr int kPatienceMs = 1'000;
+constexpr int kPatienceMs = 5'000;
+constexpr int kConnectPatienceMs = 100;
+constexpr int kConnectTries = 100;
+constexpr Duration kConnectPause = std::chrono::milliseconds(20);
 
 }  // namespace
 
@@ -51,19 +55,14 @@ class UdpLoad::Lane {
     to.sin_family = AF_INET;
     to.sin_port = htons(port);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    const std::size_t size = udp::write(out_[0], udp::ConnectRequest{.transaction = 1});
-    if (::connect(fd(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0 ||
-        send(fd(), out_[0].data(), size, 0) < 0)
-      return error(Code::unavailable, std::string("no tracker: ") + std::strerror(errno));
-    pollfd one{fd(), POLLIN, 0};
-    if (poll(&one, 1, kPatienceMs) != 1) return error(Code::unavailable, "no tracker answers");
-    const ssize_t got = recv(fd(), in_[0].data(), in_[0].size(), 0);
-    const auto answer = udp::read_answer(
-        {in_[0].data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))}, udp::Family::v4);
-    const auto* connected = answer ? std::get_if<udp::ConnectAnswer>(&*answer) : nullptr;
-    if (connected == nullptr) return error(Code::corrupt, "the tracker gives no connection id");
-    connection_ = connected->connection;
-    return {};
+    if (::connect(fd(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
+      return error(Code::unavailable, std::string("no socket: ") + std::strerror(errno));
+    // The tracker may serve HTTP a moment before it serves this.
+    for (int i = 0; i < kConnectTries; ++i) {
+      if (ask_for_connection()) return {};
+      system_clock().sleep_for(kConnectPause, {});
+    }
+    return error(Code::unavailable, "the tracker gives no connection id");
   }
 
   /// Fills the window, with `most` at most; how many it took.
@@ -88,6 +87,8 @@ class UdpLoad::Lane {
       const auto answer =
           udp::read_answer({in_[i].data(), in_headers_[i].msg_len}, udp::Family::v4);
       const auto* announced = answer ? std::get_if<udp::AnnounceAnswer>(&*answer) : nullptr;
+      // Asked for twice, the connection id comes twice.
+      if (answer && std::holds_alternative<udp::ConnectAnswer>(*answer)) continue;
       if (announced == nullptr) return error(Code::corrupt, "the tracker refuses an announce");
       ++all.answers;
       all.peers += announced->peers.size() / tracker::kCompactBytes4;
@@ -97,6 +98,20 @@ class UdpLoad::Lane {
   }
 
  private:
+  bool ask_for_connection() {
+    const std::size_t size = udp::write(out_[0], udp::ConnectRequest{.transaction = 1});
+    send(fd(), out_[0].data(), size, 0);
+    pollfd one{fd(), POLLIN, 0};
+    poll(&one, 1, kConnectPatienceMs);
+    const ssize_t got = recv(fd(), in_[0].data(), in_[0].size(), MSG_DONTWAIT);
+    if (got < 0) return false;
+    const auto answer =
+        udp::read_answer({in_[0].data(), static_cast<std::size_t>(got)}, udp::Family::v4);
+    const auto* connected = answer ? std::get_if<udp::ConnectAnswer>(&*answer) : nullptr;
+    if (connected != nullptr) connection_ = connected->connection;
+    return connected != nullptr;
+  }
+
   template <std::size_t kBytes>
   using Packets = std::array<std::array<std::uint8_t, kBytes>, kWindow>;
 
@@ -110,12 +125,12 @@ class UdpLoad::Lane {
   std::array<mmsghdr, kWindow> out_headers_ = {}, in_headers_ = {};
 };
 
-UdpLoad::UdpLoad() = default;
+UdpLoad::UdpLoad(std::uint64_t seed) : random_(seed) {}
 UdpLoad::~UdpLoad() = default;
 UdpLoad::UdpLoad(UdpLoad&&) noexcept = default;
 
-Result<UdpLoad> UdpLoad::connect(std::uint16_t port) {
-  UdpLoad load;
+Result<UdpLoad> UdpLoad::connect(std::uint16_t port, std::uint64_t seed) {
+  UdpLoad load(seed);
   for (std::size_t i = 0; i < kLanes; ++i) {
     load.lanes_.push_back(std::make_unique<Lane>());
     SLUICE_TRY(load.lanes_.back()->connect(port));

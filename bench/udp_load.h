@@ -18,8 +18,6 @@ struct Announced {
   std::uint64_t answers = 0;
   std::uint64_t peers = 0;  ///< In all answers together.
   std::uint64_t lost = 0;   ///< Announces without an answer.
-
-  double peers_each() const { return static_cast<double>(peers) / static_cast<double>(answers); }
 };
 
 /// One thread. The sockets have different ports, so that a tracker with several sockets gets some
@@ -27,7 +25,7 @@ struct Announced {
 class UdpLoad {
  public:
   /// Asks the tracker at this port of 127.0.0.1 for connection ids.
-  static Result<UdpLoad> connect(std::uint16_t port);
+  static Result<UdpLoad> connect(std::uint16_t port, std::uint64_t seed = 1);
   ~UdpLoad();
   UdpLoad(UdpLoad&&) noexcept;
   UdpLoad& operator=(UdpLoad&&) = delete;
@@ -41,11 +39,11 @@ class UdpLoad {
   class Lane;
   using Next = std::function<tracker::Announce()>;
 
-  UdpLoad();
+  explicit UdpLoad(std::uint64_t seed);
   Result<Announced> run(std::uint64_t count, const Next& next);
 
   std::vector<std::unique_ptr<Lane>> lanes_;
-  SeededRandom random_{1};
+  SeededRandom random_;
 };
 
 }  // namespace sluice::bench
