@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
 #include "runtime/collect.h"
 
@@ -80,8 +81,7 @@ std::string prometheus_text(std::span<const Metric> metrics) {
   return text;
 }
 
-Metric seconds_metric(std::string name, std::string help,
-                      std::vector<std::pair<std::string, std::string>> labels,
+Metric seconds_metric(std::string name, std::string help, MetricLabels labels,
                       const Histogram& nanoseconds) {
   Metric metric{.name = std::move(name),
                 .help = std::move(help),
@@ -97,6 +97,22 @@ Metric seconds_metric(std::string name, std::string help,
   metric.count = std::max(nanoseconds.count(), metric.buckets.back().count);
   metric.sum = static_cast<double>(nanoseconds.sum()) / 1e9;
   return metric;
+}
+
+void Collection::add(Metric::Type type, std::string name, std::string help, double value,
+                     MetricLabels labels) {
+  metrics_.push_back({.name = std::move(name),
+                      .help = std::move(help),
+                      .type = type,
+                      .labels = std::move(labels),
+                      .value = value});
+}
+
+void Collection::seconds(std::string name, std::string help, const Histogram& nanoseconds,
+                         MetricLabels labels) {
+  if (nanoseconds.count() == 0) return;
+  metrics_.push_back(
+      seconds_metric(std::move(name), std::move(help), std::move(labels), nanoseconds));
 }
 
 }  // namespace sluice::runtime

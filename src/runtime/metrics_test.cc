@@ -45,5 +45,23 @@ TEST(Metrics, a_histogram_counts_up_from_bucket_to_bucket) {
   EXPECT_NE(text.find("m_seconds_count 5\n"), std::string::npos);
 }
 
+TEST(Metrics, a_collection_keeps_the_kinds_apart_and_leaves_out_what_was_not_measured) {
+  Histogram empty;
+  Histogram one;
+  one.record(1'000);
+  Collection all;
+  all.gauge("a", "Ants.", std::size_t{2}, {{"hill", "1"}});
+  all.counter("b_total", "Bees.", 3);
+  all.seconds("c_seconds", "Crows.", empty);
+  all.seconds("d_seconds", "Days.", one, {{"x", "y"}});
+  const std::string text = all.text();
+  EXPECT_EQ(text.find("# HELP a Ants.\n# TYPE a gauge\na{hill=\"1\"} 2\n"
+                      "# HELP b_total Bees.\n# TYPE b_total counter\nb_total 3\n"
+                      "# HELP d_seconds Days.\n# TYPE d_seconds histogram\n"),
+            0u)
+      << text;
+  EXPECT_NE(text.find("d_seconds_count{x=\"y\"} 1\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace sluice::runtime
