@@ -197,6 +197,7 @@ void Daemon::answer_stats(net::Exchange exchange, std::string_view query) const 
 Overview Daemon::overview() const {
   return {.running = clock_.mono() - began_,
           .service = service_->stats(),
+          .times = &service_->times(),
           .totals = swarms_.totals(),
           .forward = forwarder_->insight(),
           .http = http_->stats(),

@@ -9,6 +9,7 @@
 
 #include "net/http_server.h"
 #include "net/udp_server.h"
+#include "tracker/announce_times.h"
 #include "tracker/forward_insight.h"
 #include "tracker/service.h"
 #include "tracker/swarms.h"
@@ -18,6 +19,7 @@ namespace sluice::cli {
 struct Overview {
   Duration running = {};
   tracker::ServiceStats service = {};
+  const tracker::AnnounceTimes* times = nullptr;  ///< Of a daemon that is still there.
   tracker::Totals totals = {};
   tracker::ForwardInsight forward = {};
   net::HttpServerStats http = {};

@@ -1,40 +1,13 @@
 // SPDX-License-Identifier: MIT
-#include <sluice/runtime/metrics.h>
-
 #include <utility>
-#include <vector>
 
 #include "retracker/stats.h"
+#include "runtime/collect.h"
 
 namespace sluice::cli {
 namespace {
 
-using runtime::Metric;
-using Labels = std::vector<std::pair<std::string, std::string>>;
-
-class Collection {
- public:
-  template <class T>
-  void gauge(std::string name, std::string help, T value, Labels labels = {}) {
-    add(Metric::Type::gauge, std::move(name), std::move(help), static_cast<double>(value),
-        std::move(labels));
-  }
-  void counter(std::string name, std::string help, std::uint64_t value, Labels labels = {}) {
-    add(Metric::Type::counter, std::move(name), std::move(help), static_cast<double>(value),
-        std::move(labels));
-  }
-  std::string text() const { return runtime::prometheus_text(metrics_); }
-
- private:
-  void add(Metric::Type type, std::string name, std::string help, double value, Labels labels) {
-    metrics_.push_back({.name = std::move(name),
-                        .help = std::move(help),
-                        .type = type,
-                        .labels = std::move(labels),
-                        .value = value});
-  }
-  std::vector<Metric> metrics_;
-};
+using runtime::Collection;
 
 void collect_requests(Collection& into, const Overview& all) {
   const tracker::ServiceStats& service = all.service;
@@ -52,6 +25,10 @@ void collect_requests(Collection& into, const Overview& all) {
   into.counter("retracker_bad_connection_ids_total", "UDP packets with a wrong connection id.",
                service.bad_ids);
   into.counter("retracker_waited_total", "Replies that waited for upstreams.", service.waited);
+  const std::string answer = "retracker_announce_seconds";
+  const std::string help = "From a local announce to its answer, with the wait for upstreams.";
+  into.seconds(answer, help, all.times->http, {{"protocol", "http"}});
+  into.seconds(answer, help, all.times->udp, {{"protocol", "udp"}});
   into.gauge("retracker_torrents", "Torrents with peers.", all.totals.swarms);
   into.gauge("retracker_peers", "Peers.", all.totals.peers);
   into.gauge("retracker_seeders", "Peers that have everything.", all.totals.seeders);
@@ -69,6 +46,9 @@ void collect_queue(Collection& into, const tracker::ForwardInsight& forward) {
   into.gauge("forwarder_workers", "Announces that may be in flight.", forward.slots);
   into.gauge("retracker_jobs_scheduled", "Jobs that wait for their time.", forward.scheduled);
   into.gauge("retracker_jobs_running", "Announces in flight.", forward.running);
+  into.seconds("retracker_schedule_lateness_seconds",
+               "How long after their time the jobs that the clock begins were sent.",
+               *forward.lateness_ns);
   const std::string jobs = "retracker_jobs_total";
   const std::string help = "Jobs by what became of them; created is the sum, with those pending.";
   into.counter(jobs, help, forward.jobs.created, {{"end", "created"}});
@@ -92,9 +72,9 @@ void collect_upstream(Collection& into, const tracker::UpstreamInsight& upstream
                  {{"name", upstream.name}, {"status", status}});
   into.gauge("retracker_forwarder_state", "1 for the state that the forwarder is in.", 1,
              {{"name", upstream.name}, {"state", upstream_state_name(upstream.state)}});
-  into.gauge("retracker_forwarder_response_seconds", "The mean time to an answer.",
-             std::chrono::duration<double>(upstream.response_time).count(),
-             {{"name", upstream.name}});
+  if (upstream.response_ns)
+    into.seconds("retracker_forwarder_response_seconds", "From an announce to its answer.",
+                 *upstream.response_ns, {{"name", upstream.name}});
 }
 
 }  // namespace

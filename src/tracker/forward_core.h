@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/histogram.h"
 #include "tracker/announce.h"
 #include "tracker/forward_insight.h"
 #include "tracker/forward_job.h"
@@ -140,7 +141,8 @@ class ForwardCore {
 
   // forward_jobs.cc: jobs begin, wait and end.
   JobId job_of(std::uint32_t peer, UpstreamId upstream);
-  void begin(JobId id, JobPriority priority);
+  /// `timed`: the clock begins it, and should have done so then.
+  void begin(JobId id, JobPriority priority, MonoTime timed = {});
   void begin_event(JobId id, Event event);
   void submit(JobId id);
   bool make_room(const Job& job);
@@ -170,6 +172,7 @@ class ForwardCore {
   void join_ring(UpstreamId upstream);
   void arm_scale();
   JobId first_startable(UpstreamId upstream);
+  void measure_lateness(Job& job);
   UpstreamRequest request_of(const Job& job) const;
 
   // forward_finish.cc: answers come.
@@ -236,6 +239,7 @@ class ForwardCore {
 
   BucketState first_bucket_;
   JobCounts counts_ = {};
+  const std::shared_ptr<Histogram> lateness_ns_;  ///< The last who looks at it holds it last.
   std::uint64_t refused_full_ = 0;
   std::uint64_t rate_limited_ = 0;
   std::uint64_t throttled_ = 0;

@@ -32,6 +32,7 @@ ForwardInsight ForwardCore::insight() const {
                       .running = jobs_.count(JobState::running),
                       .pending = jobs_.pending(),
                       .jobs = counts_,
+                      .lateness_ns = lateness_ns_,
                       .rate_limited = rate_limited_,
                       .throttled = throttled_,
                       .local_peers = peers_.size() - free_peers_.size(),
@@ -68,6 +69,7 @@ void ForwardCore::list_upstreams(ForwardInsight& view) const {
                               .reason = upstream.reason(at),
                               .next_try = std::max(upstream.blocked_until() - at, Duration{}),
                               .response_time = upstream.response_time(),
+                              .response_ns = upstream.response_ns(),
                               .in_flight = upstream.in_flight(),
                               .counts = upstream.counts()});
   }

@@ -7,9 +7,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/histogram.h"
 #include "tracker/announce.h"
 #include "tracker/upstream.h"
 
@@ -47,9 +49,12 @@ struct UpstreamInsight {
   std::string name = {};
   std::string uri = {};
   UpstreamState state = UpstreamState::ok;
-  std::string reason = {};  ///< Empty if it is ok.
-  Duration next_try = {};   ///< From now; 0: at any time. Without meaning if it is disabled.
-  Duration response_time = {};
+  std::string reason = {};      ///< Empty if it is ok.
+  Duration next_try = {};       ///< From now; 0: at any time. Without meaning if it is disabled.
+  Duration response_time = {};  ///< The mean.
+  /// Of every answer, and it goes on counting; null before the first. Whoever looks may be the last
+  /// to hold it.
+  std::shared_ptr<const Histogram> response_ns = {};
   std::uint32_t in_flight = 0;
   UpstreamCounts counts = {};
 };
@@ -69,6 +74,10 @@ struct ForwardInsight {
   std::size_t running = 0;
   std::size_t pending = 0;  ///< The sum of these three.
   JobCounts jobs = {};
+  /// How long after their time the jobs that the clock begins were sent: refreshes and retries, but
+  /// not what waited for an upstream that rests. It goes on counting; whoever looks may be the last
+  /// to hold it.
+  std::shared_ptr<const Histogram> lateness_ns = {};
   std::uint64_t dropped_full = 0;  ///< Jobs and first announces that a full queue cost.
   std::uint64_t rate_limited = 0;  ///< First announces that got no token.
   std::uint64_t throttled = 0;     ///< Announces that fewer upstreams heard of, by the fill.

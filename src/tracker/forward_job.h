@@ -41,7 +41,8 @@ struct Job {
   JobLink line = {};  ///< In its upstream's line, or among those that wait for the upstream.
   JobLink rank = {};  ///< Among the queued ones of its priority.
   runtime::Handle timer = {};
-  MonoTime due = {};  ///< Idle: not before. Scheduled: when.
+  MonoTime due = {};    ///< Idle: not before. Scheduled: when.
+  MonoTime timed = {};  ///< Begun by the clock: when that should have been. Else {}.
   JobState state = JobState::idle;
   JobPriority priority = JobPriority::first;
   Event event = Event::none;

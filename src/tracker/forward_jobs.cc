@@ -16,13 +16,14 @@ JobId ForwardCore::job_of(std::uint32_t peer, UpstreamId upstream) {
   return id;
 }
 
-void ForwardCore::begin(JobId id, JobPriority priority) {
+void ForwardCore::begin(JobId id, JobPriority priority, MonoTime timed) {
   Job& job = jobs_[id];
   SLUICE_CHECK(job.state == JobState::idle);
   timers_.cancel(job.timer);
   job.timer = {};
   job.attempts = 0;
   job.priority = priority;
+  job.timed = timed;
   ++counts_.created;
   submit(id);
 }
@@ -74,6 +75,7 @@ void ForwardCore::park(JobId id) {
   const MonoTime until = upstream_of(job).blocked_until();
   if (job.priority != JobPriority::event) job.priority = JobPriority::retry;
   job.due = until;
+  job.timed = {};  // From here on it waits for its upstream.
   job.parked = true;
   jobs_.set_state(id, JobState::scheduled);
   sites_[job.upstream].parked.push_back(jobs_.all(), id);
@@ -168,7 +170,10 @@ void ForwardCore::rest(JobId id) {
   }
   job.event = Event::none;
   const bool keeps = !hash_mode() || pair_of(job).keeper == id;
-  if (keeps && !upstream_of(job).disabled() && job.due != MonoTime{}) set_job_timer(id, job.due);
+  if (!keeps || upstream_of(job).disabled() || job.due == MonoTime{}) return;
+  // While the upstream was disabled it was not due.
+  job.due = std::max(job.due, now());
+  set_job_timer(id, job.due);
 }
 
 bool ForwardCore::wants_to_hear(const Job& job) const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Time passes, requests start.
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/check.h"
@@ -15,7 +16,8 @@ ForwardCore::ForwardCore(const ForwardOptions& options, const Clock& clock, Rand
       slots_max_(options.slots_max != 0 ? options.slots_max : 2 * options.slots_base),
       slots_(options.slots_base),
       queue_(jobs_, options.queue_capacity),
-      first_bucket_(full_bucket(options.first_rate, clock.mono().time_since_epoch())) {
+      first_bucket_(full_bucket(options.first_rate, clock.mono().time_since_epoch())),
+      lateness_ns_(std::make_shared<Histogram>()) {
   SLUICE_CHECK(validate(options).ok());
 }
 
@@ -55,6 +57,8 @@ void ForwardCore::on_alarm(Alarm alarm) {
 void ForwardCore::on_job_alarm(JobId id) {
   Job& job = jobs_[id];
   if (job.state == JobState::scheduled) {
+    // A full queue may have put it off before: it is late since then.
+    if (job.timed == MonoTime{}) job.timed = job.due;
     withdraw(id);
     return submit(id);
   }
@@ -62,9 +66,11 @@ void ForwardCore::on_job_alarm(JobId id) {
   const Pair& pair = pair_of(job);
   const MonoTime due = std::max(pair.not_before, pair.next);
   if (due > now()) return set_job_timer(id, due);
-  begin(id, job.event != Event::none ? JobPriority::event
-            : job.known              ? JobPriority::refresh
-                                     : JobPriority::first);
+  begin(id,
+        job.event != Event::none ? JobPriority::event
+        : job.known              ? JobPriority::refresh
+                                 : JobPriority::first,
+        std::max(due, job.due));
 }
 
 void ForwardCore::on_site_alarm(UpstreamId upstream) {
@@ -124,6 +130,7 @@ std::vector<ForwardCore::Start> ForwardCore::take_starts() {
     if (admission.leave != Upstream::Leave::granted) continue;
     queue_.remove(id);
     jobs_.set_state(id, JobState::running);
+    measure_lateness(jobs_[id]);
     running_.emplace(id, Running{.serial = ++serial_, .call = std::move(*admission.call)});
     starts.push_back({.ticket = {.job = id, .serial = serial_}, .request = request_of(jobs_[id])});
     join_ring(upstream);
@@ -138,6 +145,13 @@ JobId ForwardCore::first_startable(UpstreamId upstream) {
     if (id == kNobody || pair_of(jobs_[id]).not_before <= now()) return id;
     hold_back(id);
   }
+}
+
+void ForwardCore::measure_lateness(Job& job) {
+  const MonoTime timed = std::exchange(job.timed, MonoTime{});
+  if (timed == MonoTime{}) return;
+  const Duration late = std::max(now() - timed, Duration{});
+  lateness_ns_->record(static_cast<std::uint64_t>(std::chrono::nanoseconds(late).count()));
 }
 
 UpstreamRequest ForwardCore::request_of(const Job& job) const {

@@ -21,6 +21,7 @@
 #include "net/http.h"
 #include "net/udp_server.h"
 #include "tracker/address_list.h"
+#include "tracker/announce_times.h"
 #include "tracker/connection_id.h"
 #include "tracker/forwarder.h"
 #include "tracker/hash_list.h"
@@ -90,6 +91,8 @@ class Service {
   void stop_waiting() { late_.release_all(); }
 
   ServiceStats stats() const;
+  /// As many as announces were answered.
+  const AnnounceTimes& times() const { return times_; }
 
  private:
   struct Counters {
@@ -131,6 +134,8 @@ class Service {
   void reply(net::Exchange& exchange, const HttpAnnounce& request, const Found& found);
   std::size_t announce_udp(const udp::AnnounceRequest& request, const Endpoint& from,
                            const net::UdpPath& path, udp::Room room);
+  bool wait_udp(const Announce& announce, const net::UdpPath& path, std::uint32_t transaction,
+                Stopwatch& watch);
   std::size_t scrape_udp(const udp::ScrapeRequest& request, udp::Room room);
 
   Swarms& swarms_;
@@ -144,7 +149,8 @@ class Service {
   // A reader may be the last to hold one.
   std::shared_ptr<const HashAccess> access_ SLUICE_GUARDED_BY(access_mutex_);
   std::atomic<net::UdpServer*> udp_ = nullptr;
-  LateReplies late_;
+  AnnounceTimes times_;
+  LateReplies late_;  // Its replies measure their time.
   Counters counters_;
 };
 

@@ -87,6 +87,7 @@ void Service::reply(net::Exchange& exchange, const HttpAnnounce& request, const 
 
 void Service::announce(net::Exchange exchange) {
   ++counters_.announces_http;
+  Stopwatch watch(clock_, times_.http);
   auto request = read_http_announce(exchange.request().head.target);
   if (!request) return refuse(exchange, request.error().message());
   const auto source = source_of(exchange.request());
@@ -105,12 +106,18 @@ void Service::announce(net::Exchange exchange) {
                   std::chrono::ceil<std::chrono::seconds>(refusal->retry_in));
   if (!should_wait(announce, found)) return reply(exchange, *request, found);
   // Shared, as a std::function must be copied; the last reply to go is the last to hold it.
-  const auto held = std::make_shared<std::pair<net::Exchange, HttpAnnounce>>(std::move(exchange),
-                                                                             std::move(*request));
-  const bool waits = wait(held->second.announce, [this, held, wish] {
-    reply(held->first, held->second, look_again(held->second.announce, wish));
+  struct Held {
+    Stopwatch watch;
+    net::Exchange exchange;
+    HttpAnnounce request;
+  };
+  const auto held =
+      std::make_shared<Held>(Held{std::move(watch), std::move(exchange), std::move(*request)});
+  const bool waits = wait(held->request.announce, [this, held, wish] {
+    reply(held->exchange, held->request, look_again(held->request.announce, wish));
+    held->watch.stop();
   });
-  if (!waits) reply(held->first, held->second, found);
+  if (!waits) reply(held->exchange, held->request, found);
 }
 
 void Service::scrape(net::Exchange exchange) {

@@ -202,6 +202,22 @@ TEST(TrackerService, it_waits_no_longer_than_it_may_and_asks_to_come_back_soon) 
   EXPECT_TRUE(has(first->response().body, "5:peers0:"));
 }
 
+TEST(TrackerService, the_time_to_every_answer_is_measured_with_the_wait) {
+  Bench bench({}, one_upstream());
+  bench.send({"/announce?info_hash=short"});
+  EXPECT_EQ(bench.service.times().http.count(), 1u);
+  bench.send({announce_of('a', 1000)});
+  EXPECT_EQ(bench.service.times().http.count(), 1u) << "it waits";
+  bench.clock.advance(300ms);
+  bench.service.run_due();
+  EXPECT_EQ(bench.service.times().http.count(), 2u);
+  EXPECT_EQ(bench.service.times().http.sum(), 300'000'000u);
+  bench.send({announce_of('b', 2000), "192.0.2.2"});
+  EXPECT_EQ(bench.service.times().http.count(), bench.service.stats().announces_http);
+  EXPECT_EQ(bench.service.times().http.sum(), 300'000'000u);
+  EXPECT_EQ(bench.service.times().udp.count(), 0u);
+}
+
 TEST(TrackerService, nobody_waits_who_has_neighbours_or_needs_nobody) {
   Bench bench({}, one_upstream());
   bench.send({announce_of('a', 1000)});

@@ -28,6 +28,7 @@ std::span<const std::byte> as_packet(const std::uint8_t* bytes, std::size_t size
 std::size_t Service::announce_udp(const udp::AnnounceRequest& request, const Endpoint& from,
                                   const net::UdpPath& path, udp::Room room) {
   ++counters_.announces_udp;
+  Stopwatch watch(clock_, times_.udp);
   const std::uint32_t transaction = request.transaction;
   const auto refuse_with = [&](std::string_view why) {
     ++counters_.refused;
@@ -42,7 +43,16 @@ std::size_t Service::announce_udp(const udp::AnnounceRequest& request, const End
 
   Found found;
   if (const auto refusal = enter(announce, {}, found)) return refuse_with(refusal->why);
-  const auto late = [this, announce, path, transaction] {
+  if (should_wait(announce, found) && wait_udp(announce, path, transaction, watch)) return 0;
+  return write_found(room, transaction, announce.endpoint, interval_of(found), found.counts,
+                     found.peers);
+}
+
+bool Service::wait_udp(const Announce& announce, const net::UdpPath& path,
+                       std::uint32_t transaction, Stopwatch& watch) {
+  // Shared, as a std::function must be copied; the last reply to go is the last to hold it.
+  const auto measured = std::make_shared<Stopwatch>(std::move(watch));
+  return wait(announce, [this, announce, path, transaction, measured] {
     net::UdpServer* const server = udp_;
     if (server == nullptr) return;
     const Found now = look_again(announce, {});
@@ -50,10 +60,8 @@ std::size_t Service::announce_udp(const udp::AnnounceRequest& request, const End
     const std::size_t size =
         write_found(bytes, transaction, announce.endpoint, interval_of(now), now.counts, now.peers);
     server->send(path, as_packet(bytes.data(), size));
-  };
-  if (should_wait(announce, found) && wait(announce, late)) return 0;
-  return write_found(room, transaction, announce.endpoint, interval_of(found), found.counts,
-                     found.peers);
+    measured->stop();
+  });
 }
 
 std::size_t Service::scrape_udp(const udp::ScrapeRequest& request, udp::Room room) {

@@ -130,6 +130,7 @@ TEST(TrackerServiceUdp, what_is_wrong_is_told_as_an_error) {
   const auto read = udp::read_answer(answer, udp::Family::v4);
   ASSERT_TRUE(read);
   EXPECT_EQ(std::get<udp::ErrorAnswer>(*read).text, "the port is missing");
+  EXPECT_EQ(bench.service.times().udp.count(), 1u);
 }
 
 TEST(TrackerServiceUdp, scrapes) {
@@ -152,12 +153,16 @@ TEST(TrackerServiceUdp, the_first_reply_waits_for_an_upstream) {
   PeerList theirs;
   append_compact(theirs, *endpoint_of("203.0.113.5", 80));
   ASSERT_EQ(bench.transport.size(), 1u);
+  EXPECT_EQ(bench.service.times().udp.count(), 0u);
+  bench.clock.advance(100ms);
   bench.transport.answer({.outcome = UpstreamOutcome::ok, .interval = 1800s, .peers = theirs});
   ASSERT_EQ(bench.udp.sent.size(), 1u);
   const auto* first = reinterpret_cast<const std::uint8_t*>(bench.udp.sent[0].data());
   const std::vector<std::uint8_t> answer(first, first + bench.udp.sent[0].size());
   EXPECT_EQ(read_announce(answer).peers, std::string_view("\xCB\x00\x71\x05\x00\x50", 6));
   EXPECT_EQ(read_announce(answer).transaction, kTransaction);
+  EXPECT_EQ(bench.service.times().udp.count(), 1u);
+  EXPECT_EQ(bench.service.times().udp.sum(), 100'000'000u);
 }
 
 }  // namespace

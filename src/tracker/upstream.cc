@@ -94,6 +94,8 @@ void Upstream::look_at_breaker() {
 }
 
 void Upstream::measure(Duration elapsed) {
+  if (!response_ns_) response_ns_ = std::make_shared<Histogram>();
+  response_ns_->record(static_cast<std::uint64_t>(std::chrono::nanoseconds(elapsed).count()));
   if (response_time_ == Duration{}) {
     response_time_ = elapsed;
     return;

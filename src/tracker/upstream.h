@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 
+#include "base/histogram.h"
 #include "tracker/forward_options.h"
 #include "tracker/upstream_transport.h"
 
@@ -85,6 +86,8 @@ class Upstream {
   const UpstreamCounts& counts() const { return counts_; }
   /// The mean of the time to an answer; 0 before the first.
   Duration response_time() const { return response_time_; }
+  /// Null before the first.
+  const std::shared_ptr<Histogram>& response_ns() const { return response_ns_; }
 
  private:
   void judge(Call& call, const UpstreamResult& result, MonoTime now);
@@ -101,6 +104,7 @@ class Upstream {
   std::string disabled_reason_ = {};
   UpstreamCounts counts_ = {};
   Duration response_time_ = {};
+  std::shared_ptr<Histogram> response_ns_ = {};  // The last who looks at it holds it last.
   std::uint32_t in_flight_ = 0;
   bool disabled_ = false;
   bool closed_ = true;    ///< The breaker.

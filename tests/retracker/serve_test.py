@@ -153,6 +153,9 @@ class Forwarding(RetrackerTest):
         tracker = self.start(upstream, arguments=("--set", "prometheus_enabled=true"))
         for i in range(50):
             tracker.announce(bytes([i]) * 20, peer_id(i), 7001)
+        udp = UdpPeer(tracker.udp)
+        self.addCleanup(udp.close)
+        udp.announce(bytes(20), peer_id(0), 7001)
         wait_until(lambda: len(upstream.told) == 50, "all to arrive")
         wait_until(lambda: self.stats(tracker)["jobs"]["succeeded"] == 50, "all to be counted")
         jobs = self.stats(tracker)["jobs"]
@@ -161,6 +164,12 @@ class Forwarding(RetrackerTest):
         metrics = tracker.get("/metrics").decode()
         self.assertIn('retracker_jobs_total{end="succeeded"} 50', metrics)
         self.assertRegex(metrics, r'forwarder_status\{name="127.0.0.1:\d+",status="ok"\} 50\n')
+        for name, count in (('announce_seconds_count{protocol="http"}', 50),
+                            ('announce_seconds_bucket{protocol="http",le="+Inf"}', 50),
+                            ('announce_seconds_count{protocol="udp"}', 1)):
+            wait_until(lambda: f"\nretracker_{name} {count}\n" in tracker.get("/metrics").decode(),
+                       name)
+        self.assertRegex(metrics, r'retracker_forwarder_response_seconds_count\{name="[^"]+"\} 50\n')
         for name in ("requests", "queue_depth", "queue_capacity", "queue_fill_pct",
                      "queue_dropped_full", "queue_rate_limited", "queue_throttled_forwarders",
                      "forwarder_workers"):
