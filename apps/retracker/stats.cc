@@ -81,7 +81,8 @@ void write_upstream(Writer& writer, const UpstreamInsight& upstream) {
   writer.name("sent").number(upstream.counts.sent).name("ok").number(upstream.counts.ok);
   writer.name("refused").number(upstream.counts.refused);
   writer.name("busy").number(upstream.counts.busy);
-  writer.name("unreachable").number(upstream.counts.unreachable).end_object();
+  writer.name("unreachable").number(upstream.counts.unreachable);
+  writer.name("given_up").number(upstream.counts.given_up).end_object();
 }
 
 std::string upstream_line(const UpstreamInsight& upstream) {

@@ -44,14 +44,17 @@ void collect_queue(Collection& into, const tracker::ForwardInsight& forward) {
   into.counter("queue_throttled_forwarders", "Announces that fewer forwarders heard of.",
                forward.throttled);
   into.gauge("forwarder_workers", "Announces that may be in flight.", forward.slots);
-  into.gauge("retracker_jobs_scheduled", "Jobs that wait for their time.", forward.scheduled);
-  into.gauge("retracker_jobs_running", "Announces in flight.", forward.running);
+  const std::pair<const char*, std::size_t> states[] = {
+      {"queued", forward.queued}, {"scheduled", forward.scheduled}, {"running", forward.running}};
+  for (const auto& [state, count] : states)
+    into.gauge("retracker_jobs", "Jobs that are pending.", count, {{"state", state}});
   into.seconds("retracker_schedule_lateness_seconds",
                "How long after their time the jobs that the clock begins were sent.",
                *forward.lateness_ns);
   const std::string jobs = "retracker_jobs_total";
-  const std::string help = "Jobs by what became of them; created is the sum, with those pending.";
-  into.counter(jobs, help, forward.jobs.created, {{"end", "created"}});
+  const std::string help = "Jobs that have ended, by how.";
+  into.counter("retracker_jobs_created_total", "Jobs: those that have ended and the pending ones.",
+               forward.jobs.created);
   into.counter(jobs, help, forward.jobs.succeeded, {{"end", "succeeded"}});
   into.counter(jobs, help, forward.jobs.failed, {{"end", "failed"}});
   into.counter(jobs, help, forward.jobs.cancelled, {{"end", "cancelled"}});
@@ -66,10 +69,15 @@ void collect_upstream(Collection& into, const tracker::UpstreamInsight& upstream
       {"ok", upstream.counts.ok},
       {"refused", upstream.counts.refused},
       {"busy", upstream.counts.busy},
-      {"unreachable", upstream.counts.unreachable}};
+      {"unreachable", upstream.counts.unreachable},
+      {"given_up", upstream.counts.given_up}};
   for (const auto& [status, count] : ends)
     into.counter("forwarder_status", "Announces to a forwarder by how they ended.", count,
                  {{"name", upstream.name}, {"status", status}});
+  into.counter("retracker_forwarder_sent_total", "Announces to a forwarder.", upstream.counts.sent,
+               {{"name", upstream.name}});
+  into.gauge("retracker_forwarder_in_flight", "Announces that wait for an answer.",
+             upstream.in_flight, {{"name", upstream.name}});
   into.gauge("retracker_forwarder_state", "1 for the state that the forwarder is in.", 1,
              {{"name", upstream.name}, {"state", upstream_state_name(upstream.state)}});
   if (upstream.response_ns)

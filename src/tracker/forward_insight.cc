@@ -84,9 +84,13 @@ Status ForwardCore::verify() const {
     parked += job.parked ? 1 : 0;
   }
   std::size_t in_flight = 0;
+  bool balanced = true;
   for (const Site& site : sites_) {
     parked -= site.parked.size();
-    in_flight += site.upstream ? site.upstream->in_flight() : 0;
+    if (!site.upstream) continue;
+    const std::size_t waits = site.upstream->in_flight();
+    in_flight += waits;
+    balanced = balanced && site.upstream->counts().sent == site.upstream->counts().ended() + waits;
   }
   const std::uint64_t ended =
       counts_.succeeded + counts_.failed + counts_.cancelled + counts_.dropped_total();
@@ -94,6 +98,7 @@ Status ForwardCore::verify() const {
   if (states[1] != queue_.depth()) return wrong("the queue holds other jobs than are queued");
   if (states[3] != running_.size()) return wrong("other jobs run than are in the table");
   if (in_flight != running_.size()) return wrong("upstreams count other requests than run");
+  if (!balanced) return wrong("an upstream was sent other requests than ended or run");
   if (parked != 0) return wrong("upstreams hold other jobs than are parked");
   if (states[1] + states[2] + states[3] != jobs_.pending())
     return wrong("the pending jobs are not those queued, scheduled and running");

@@ -60,6 +60,7 @@ void Upstream::answered(Call call, const UpstreamResult& result, MonoTime now) {
 
 void Upstream::give_up(Call call) {
   --in_flight_;
+  ++counts_.given_up;
   if (call.is_probe) probing_ = false;
 }
 

@@ -26,13 +26,16 @@ enum class UpstreamState : std::uint8_t {
 };
 const char* upstream_state_name(UpstreamState state);
 
-/// Requests by what became of them.
+/// Requests by what became of them: sent is the sum of the others and of those in flight.
 struct UpstreamCounts {
   std::uint64_t sent = 0;
   std::uint64_t ok = 0;
   std::uint64_t refused = 0;
   std::uint64_t busy = 0;
   std::uint64_t unreachable = 0;
+  std::uint64_t given_up = 0;  ///< The answer was not waited for.
+
+  std::uint64_t ended() const { return ok + refused + busy + unreachable + given_up; }
 };
 
 /// The weight of the newest answer in the mean response time.

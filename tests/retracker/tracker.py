@@ -136,8 +136,14 @@ class UdpPeer:
         self.socket.close()
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 128
+
+
 class Upstream:
-    """A tracker that writes down what it is told over HTTP, and answers as it is set to."""
+    """A tracker that writes down what it is told over HTTP, and answers as it is set to: with a
+    dictionary, or by a function of the handler.
+    """
 
     def __init__(self, case, answer=None):
         self.told = []
@@ -155,11 +161,14 @@ class Upstream:
                 outer.told.append({name: urllib.parse.unquote_to_bytes(value) for name, _, value in
                                    (part.partition("=") for part in query.split("&"))})
                 outer.gate.wait(PATIENCE)
+                if callable(outer.answer):
+                    return outer.answer(self)
                 body = encode(outer.answer)
                 self.send_response(outer.status)
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
+                return None
 
             def log_message(self, *arguments):
                 pass
@@ -171,7 +180,7 @@ class Upstream:
         self.uri = f"http://127.0.0.1:{self.server.server_address[1]}/announce"
 
     def resume(self, port):
-        self.server = ThreadingHTTPServer(("127.0.0.1", port), self.handler)
+        self.server = Server(("127.0.0.1", port), self.handler)
         self.server.daemon_threads = True
         self.server.handle_error = lambda *_: None  # Who asked may be gone by now.
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()

@@ -91,7 +91,7 @@ class Metrics:
             check(buckets[-1] == (math.inf, self.samples[name + "_count", labels]),
                   f"{name}: +Inf is not the count")
 
-    def get(self, name, **labels):
+    def get(self, name, /, **labels):
         """The value of exactly these labels; None if there is none."""
         return self.samples.get((name, frozenset(labels.items())))
 
