@@ -78,12 +78,6 @@ net::HttpResponse text_answer(unsigned status, std::string text) {
   return {.status = status, .content_type = "text/plain; charset=utf-8", .body = std::move(text)};
 }
 
-bool wants_page(const net::RequestHead& head, std::string_view query) {
-  if (query == "format=html") return true;
-  const std::string_view* accepted = head.find("accept");
-  return query.empty() && accepted != nullptr && accepted->find("text/html") != accepted->npos;
-}
-
 }  // namespace
 
 Result<Lists> read_lists(const Settings& settings, const LogSink& log) {
@@ -135,6 +129,8 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const Settings& settings, Lists lis
     else if (read.error().code() != Code::not_found)
       self->log_(LogLevel::error, "the snapshot is not used: " + read.error().message());
   }
+  daemon->reporter_ = std::make_unique<Reporter>(
+      self->clock_, [self](const StatsAsk& ask) { return self->report(ask); });
   SLUICE_TRY(daemon->listen());
   daemon->engine_ = std::jthread([self](const std::stop_token& stop) { self->run_engine(stop); });
   daemon->housekeeper_ =
@@ -178,8 +174,7 @@ void Daemon::handle(net::Exchange exchange) {
   if (name == "scrape" || name == "scrape.php") return service_->scrape(std::move(exchange));
   if (path == "/stats" || path == "/") return answer_stats(std::move(exchange), query);
   if (path == "/metrics" && settings_.prometheus_enabled)
-    return exchange.reply({.content_type = "text/plain; version=0.0.4; charset=utf-8",
-                           .body = stats_metrics(overview())});
+    return reporter_->add(std::move(exchange), {.format = StatsAsk::Format::metrics});
   if (path == "/health") return exchange.reply(text_answer(200, "ok\n"));
   // Some clients ask every tracker for one.
   if (path == "/favicon.ico") return exchange.reply({.status = 204, .content_type = ""});
@@ -187,21 +182,36 @@ void Daemon::handle(net::Exchange exchange) {
 }
 
 void Daemon::answer_stats(net::Exchange exchange, std::string_view query) const {
-  if (wants_page(exchange.request().head, query))
+  const std::string_view* accepted = exchange.request().head.find("accept");
+  const auto ask = read_stats_ask(query, accepted != nullptr ? *accepted : std::string_view());
+  if (!ask) return exchange.reply(text_answer(400, ask.error().message() + "\n"));
+  if (ask->format == StatsAsk::Format::page)
     return exchange.reply(
         {.content_type = "text/html; charset=utf-8", .body = std::string(stats_page())});
-  if (query == "format=json") return exchange.reply({.body = stats_json(overview())});
-  exchange.reply(text_answer(200, stats_text(overview())));
+  reporter_->add(std::move(exchange), *ask);
 }
 
-Overview Daemon::overview() const {
-  return {.running = clock_.mono() - began_,
-          .service = service_->stats(),
-          .times = &service_->times(),
-          .totals = swarms_.totals(),
-          .forward = forwarder_->insight(),
-          .http = http_->stats(),
-          .udp = udp_ ? udp_->stats() : net::UdpServerStats()};
+net::HttpResponse Daemon::report(const StatsAsk& ask) const {
+  const Overview all = overview(ask.rows);
+  if (ask.format == StatsAsk::Format::metrics)
+    return {.content_type = "text/plain; version=0.0.4; charset=utf-8", .body = stats_metrics(all)};
+  if (ask.format == StatsAsk::Format::json) return {.body = stats_json(all)};
+  return text_answer(200, stats_text(all));
+}
+
+Overview Daemon::overview(std::size_t rows) const {
+  Overview all{.running = clock_.mono() - began_,
+               .service = service_->stats(),
+               .times = &service_->times(),
+               .totals = swarms_.totals(),
+               .forward = forwarder_->insight(),
+               .http = http_->stats(),
+               .udp = udp_ ? udp_->stats() : net::UdpServerStats()};
+  tracker::Tables tables = tables_of(swarms_, rows);
+  for (const tracker::TorrentRow& row : tables.torrents)
+    all.largest.push_back({.row = row, .upstream_peers = forwarder_->peers_known(row.hash)});
+  all.clients = std::move(tables.clients);
+  return all;
 }
 
 void Daemon::wake() {
@@ -268,6 +278,7 @@ void Daemon::stop() {
   if (std::exchange(stopped_, true) || !http_) return;
   service_->stop_waiting();
   http_->drain(kDrainTime);
+  reporter_->stop();
   service_->set_udp(nullptr);
   udp_.reset();
   housekeeper_.request_stop();

@@ -17,6 +17,7 @@
 
 #include "net/http_server.h"
 #include "net/udp_server.h"
+#include "retracker/reporter.h"
 #include "retracker/settings.h"
 #include "retracker/stats.h"
 #include "tracker/forwarder.h"
@@ -50,7 +51,6 @@ class Daemon {
   const std::string& http_address() const { return http_->address(); }
   /// Empty without UDP.
   std::string udp_address() const { return udp_ ? udp_->address() : std::string(); }
-  Overview overview() const;
 
  private:
   Daemon(const Settings& settings, LogSink log);
@@ -58,6 +58,9 @@ class Daemon {
   Status listen();
   void handle(net::Exchange exchange);
   void answer_stats(net::Exchange exchange, std::string_view query) const;
+  net::HttpResponse report(const StatsAsk& ask) const;
+  /// With tables of so many rows.
+  Overview overview(std::size_t rows) const;
   void wake();
   void run_engine(const std::stop_token& stop);
   void keep_house(const std::stop_token& stop);
@@ -77,6 +80,7 @@ class Daemon {
   std::unique_ptr<tracker::Service> service_;
   std::unique_ptr<net::UdpServer> udp_;
   std::unique_ptr<net::HttpServer> http_;
+  std::unique_ptr<Reporter> reporter_;
   std::atomic<std::uint32_t> calls_ = 0;
   std::jthread engine_;
   std::jthread housekeeper_;

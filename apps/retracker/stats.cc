@@ -105,7 +105,9 @@ std::string stats_json(const Overview& all) {
   write_jobs(writer, all.forward);
   writer.name("forwarders").array();
   for (const UpstreamInsight& upstream : all.forward.upstreams) write_upstream(writer, upstream);
-  return writer.end_array().end_object().take() + "\n";
+  writer.end_array();
+  write_tables(writer, all);
+  return writer.end_object().take() + "\n";
 }
 
 std::string stats_text(const Overview& all) {
@@ -132,7 +134,7 @@ std::string stats_text(const Overview& all) {
   for (const tracker::ScheduledJob& job : forward.next)
     text += fmt::format("{}  {:<32} in {:.1f} s\n", to_hex(job.hash), job.upstream,
                         seconds_of(job.time_to_run));
-  return text;
+  return text + tables_text(all);
 }
 
 }  // namespace sluice::cli

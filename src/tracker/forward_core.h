@@ -64,6 +64,7 @@ class ForwardCore {
   std::optional<ForwardRefusal> announce(const Announce& announce, HashSeen seen);
   void peer_gone(const InfoHash& hash, const PeerId& peer);
   PeerList peers_of(const InfoHash& hash, std::size_t wanted);
+  std::size_t peers_known(const InfoHash& hash) { return found_.count(hash); }
 
   void reload(const std::vector<UpstreamConfig>& upstreams);
   bool enable(std::string_view name);

@@ -204,6 +204,18 @@ TEST(UpstreamPeers, an_answer_replaces_the_last_one_and_is_cut_to_whole_peers) {
   EXPECT_EQ(bench.pick(1'000).size(), 200u) << "peers_max";
 }
 
+TEST(UpstreamPeers, are_counted_once_each) {
+  UpstreamPeers peers;
+  EXPECT_EQ(peers.count(hash_of(1)), 0u);
+  peers.put({.hash = hash_of(1), .upstream = 1, .peers = {.v4 = "aaaaaabbbbbb"}, .peers_max = 9});
+  peers.put({.hash = hash_of(1),
+             .upstream = 2,
+             .peers = {.v4 = "bbbbbbcccccc", .v6 = "dddddddddddddddddd"},
+             .peers_max = 9});
+  EXPECT_EQ(peers.count(hash_of(1)), 4u);
+  EXPECT_EQ(peers.count(hash_of(2)), 0u);
+}
+
 TEST(UpstreamPeers, expire_each_at_its_time) {
   PeersBench bench;
   bench.put(0, {.v4 = peers4(0, 1)}, MonoTime(10s));

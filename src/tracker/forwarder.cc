@@ -74,6 +74,11 @@ bool Forwarder::has_upstreams() const {
   return state_->has_upstreams.load(std::memory_order_relaxed);
 }
 
+std::size_t Forwarder::peers_known(const InfoHash& hash) {
+  const MutexLock lock(state_->mutex);
+  return state_->core.peers_known(hash);
+}
+
 Status Forwarder::reload(const std::vector<UpstreamConfig>& upstreams) {
   std::set<std::string_view> names;
   for (const UpstreamConfig& upstream : upstreams) {

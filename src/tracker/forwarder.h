@@ -80,6 +80,8 @@ class Forwarder {
   void peer_gone(const InfoHash& hash, const PeerId& peer);
   /// Up to `wanted` different peers that upstreams named, of both families together.
   PeerList peers_of(const InfoHash& hash, std::size_t wanted);
+  /// How many different ones there are.
+  std::size_t peers_known(const InfoHash& hash);
 
   /// Whether there is anybody to tell: if not, the three above do nothing, and need not be called.
   /// Takes no lock.

@@ -59,22 +59,28 @@ void UpstreamPeers::put(Answer answer) {
                                                                    .upstream = answer.upstream})});
 }
 
+const PeerList& UpstreamPeers::merged_of(Torrent& torrent) {
+  if (torrent.is_merged) return torrent.merged;
+  std::vector<const std::string*> v4;
+  std::vector<const std::string*> v6;
+  for (const Kept& kept : torrent.kept) {
+    v4.push_back(&kept.peers.v4);
+    v6.push_back(&kept.peers.v6);
+  }
+  torrent.merged = {.v4 = unique_peers(v4, kCompactBytes4), .v6 = unique_peers(v6, kCompactBytes6)};
+  torrent.is_merged = true;
+  return torrent.merged;
+}
+
+std::size_t UpstreamPeers::count(const InfoHash& hash) {
+  const auto found = torrents_.find(hash);
+  return found == torrents_.end() ? 0 : merged_of(found->second).size();
+}
+
 PeerList UpstreamPeers::pick(const InfoHash& hash, std::size_t wanted, Random& random) {
   const auto found = torrents_.find(hash);
   if (found == torrents_.end()) return {};
-  Torrent& torrent = found->second;
-  if (!torrent.is_merged) {
-    std::vector<const std::string*> v4;
-    std::vector<const std::string*> v6;
-    for (const Kept& kept : torrent.kept) {
-      v4.push_back(&kept.peers.v4);
-      v6.push_back(&kept.peers.v6);
-    }
-    torrent.merged = {.v4 = unique_peers(v4, kCompactBytes4),
-                      .v6 = unique_peers(v6, kCompactBytes6)};
-    torrent.is_merged = true;
-  }
-  const PeerList& all = torrent.merged;
+  const PeerList& all = merged_of(found->second);
   wanted = std::min(wanted, all.size());
   if (wanted == 0) return {};
   // Rounded up, so that a few among many are not always left out.

@@ -48,6 +48,9 @@ class UpstreamPeers {
   /// Up to `wanted` different peers, a random stretch of all. Both families get their share.
   PeerList pick(const InfoHash& hash, std::size_t wanted, Random& random);
 
+  /// How many different ones there are. Costs as much as pick() without the copy.
+  std::size_t count(const InfoHash& hash);
+
   void expire(MonoTime now);
   std::optional<MonoTime> next_expiry() { return timers_.next_due(); }
   void forget_upstream(std::uint32_t upstream);
@@ -70,6 +73,8 @@ class UpstreamPeers {
     PeerList merged = {};  ///< Without doubles.
     bool is_merged = false;
   };
+
+  static const PeerList& merged_of(Torrent& torrent);
 
   runtime::Timers<Key> timers_;
   std::unordered_map<InfoHash, Torrent, HashBytes> torrents_;

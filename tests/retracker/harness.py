@@ -76,6 +76,9 @@ class RetrackerTest(unittest.TestCase):
             self.assertTrue(line.startswith("retracker: "), line)
         return json.loads(ended.out), [line[len("retracker: "):] for line in lines]
 
+    def stats(self, tracker):
+        return json.loads(tracker.get("/stats?format=json"))
+
     def settings(self, *arguments, **options):
         """Each setting's value and where it is from, by name."""
         return {one["name"]: (one["value"], one["from"])

@@ -5,7 +5,7 @@ import unittest
 import urllib.error
 
 from harness import RetrackerTest
-from tracker import Tracker, UdpPeer, Upstream, file_size, peers_of, wait_until
+from tracker import Tracker, UdpPeer, Upstream, compact, file_size, peers_of, wait_until
 
 HASH = bytes(range(0, 200, 10))
 ODD = bytes([0x20, 0x2B, 0x25, 0x26, 0x3D, 0x00, 0xFF, 0x0A, 0x0D, 0x7F] * 2)
@@ -119,9 +119,6 @@ class Forwarding(RetrackerTest):
         self.assertEqual(upstream.events().count(b"stopped"), 2)
         self.assertEqual(upstream.told[-1]["peer_id"], peer_id(2))
 
-    def stats(self, tracker):
-        return json.loads(tracker.get("/stats?format=json"))
-
     def test_never_disables_and_a_reload_enables(self):
         upstream = Upstream(self, {b"failure reason": b"go away", b"retry in": b"never"})
         tracker = self.start(upstream)
@@ -202,6 +199,39 @@ class Pages(RetrackerTest):
             tracker.get("/nowhere")
         self.assertEqual(caught.exception.code, 404)
         caught.exception.close()
+
+    def test_the_largest_torrents_and_the_clients(self):
+        upstream = Upstream(self, {b"interval": 1800,
+                                   b"peers": compact(("203.0.113.9", 99), ("203.0.113.8", 9))})
+        self.write("forwarders", f"- {upstream.uri}\n")
+        tracker = Tracker(self, "-f", self.path("forwarders"))
+        for torrent in range(1, 13):
+            for peer in range(torrent):
+                tracker.announce(bytes([torrent]) * 20, b"-qB4520-%012d" % peer, 7001 + peer,
+                                 left=0 if peer == 0 else 1, event="completed" if not peer else "")
+        tracker.announce(bytes([12]) * 20, b"A2-1-36-0-0123456789", 8001)
+        wait_until(lambda: self.stats(tracker)["jobs"]["succeeded"] == 12 * 13 // 2 + 1, "answers")
+        stats = self.stats(tracker)
+        self.assertEqual([one["info_hash"] for one in stats["hashes"]],
+                         [(bytes([i]) * 20).hex() for i in range(12, 0, -1)])
+        self.assertEqual(stats["hashes"][0], {"info_hash": "0c" * 20, "seeders": 1, "leechers": 12,
+                                              "downloads": 1, "upstream_peers": 2})
+        self.assertEqual(stats["clients"], [{"name": "qBittorrent 4.5.2", "peers": 78},
+                                            {"name": "aria2 1.36.0", "peers": 1}])
+        few = json.loads(tracker.get("/stats?format=json&limit=1"))
+        self.assertEqual((few["hashes"], few["clients"]),
+                         (stats["hashes"][:1], stats["clients"][:1]))
+        none = json.loads(tracker.get("/stats?limit=0&format=json"))
+        self.assertEqual((none["hashes"], none["clients"]), ([], []))
+        text = tracker.get("/stats").decode()
+        self.assertRegex(text, r"(?m)^(0c){20} +1 +12 +1 +2$")
+        self.assertNotIn("02" * 20, text, "the text has ten")
+        self.assertRegex(text, r"(?m)^qBittorrent 4\.5\.2 +78$")
+        for query in ("limit=10001", "limit=x", "format=xml"):
+            with self.assertRaises(urllib.error.HTTPError) as caught:
+                tracker.get("/stats?" + query)
+            self.assertEqual(caught.exception.code, 400)
+            caught.exception.close()
 
     def test_an_address_in_use_is_told(self):
         tracker = Tracker(self)
