@@ -103,6 +103,7 @@ Daemon::Daemon(const Settings& settings, LogSink log)
       log_(std::move(log)),
       began_(clock_.mono()),
       quick_random_(random_.next()),
+      login_(settings.stats_user, settings.stats_password),
       swarms_({.age = settings.age}, random_) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::open(const Settings& settings, Lists lists, LogSink log) {
@@ -172,9 +173,14 @@ void Daemon::handle(net::Exchange exchange) {
     return exchange.reply(text_answer(405, "Trackers are asked by GET.\n"));
   if (name == "announce" || name == "announce.php") return service_->announce(std::move(exchange));
   if (name == "scrape" || name == "scrape.php") return service_->scrape(std::move(exchange));
-  if (path == "/stats" || path == "/") return answer_stats(std::move(exchange), query);
-  if (path == "/metrics" && settings_.prometheus_enabled)
+  const bool is_metrics = path == "/metrics" && settings_.prometheus_enabled;
+  if (is_metrics || path == "/stats" || path == "/") {
+    const std::string_view* authorization = head.find("authorization");
+    if (!login_.admits(authorization != nullptr ? *authorization : std::string_view()))
+      return exchange.reply(Login::challenge());
+    if (!is_metrics) return answer_stats(std::move(exchange), query);
     return reporter_->add(std::move(exchange), {.format = StatsAsk::Format::metrics});
+  }
   if (path == "/health") return exchange.reply(text_answer(200, "ok\n"));
   // Some clients ask every tracker for one.
   if (path == "/favicon.ico") return exchange.reply({.status = 204, .content_type = ""});

@@ -17,6 +17,7 @@
 
 #include "net/http_server.h"
 #include "net/udp_server.h"
+#include "retracker/login.h"
 #include "retracker/reporter.h"
 #include "retracker/settings.h"
 #include "retracker/stats.h"
@@ -72,6 +73,7 @@ class Daemon {
   const LogSink log_;
   const Clock& clock_ = system_clock();
   const MonoTime began_;
+  const Login login_;
   SystemRandom random_;
   SeededRandom quick_random_;  ///< Of the forwarder, which draws for every upstream and announce.
   tracker::Swarms swarms_;

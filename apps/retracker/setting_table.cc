@@ -174,6 +174,21 @@ Status set_tracker_id(Settings& into, std::string_view text) {
   return {};
 }
 
+/// As HTTP can carry it.
+template <auto Member>
+Status set_login(Settings& into, std::string_view text) {
+  const bool is_user = Member == &Settings::stats_user;
+  const auto is_wrong = [&](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte < ' ' || byte == 0x7f || (is_user && c == ':');
+  };
+  if (text.size() > kLoginBytesMax || std::ranges::any_of(text, is_wrong))
+    return allowed(fmt::format("a text of at most {} bytes without {}", kLoginBytesMax,
+                               is_user ? "colons and control characters" : "control characters"));
+  into.*Member = text;
+  return {};
+}
+
 Status set_mode(Settings& into, std::string_view text) {
   if (text != "peer" && text != "hash") return allowed("peer or hash");
   into.announce_mode = text == "peer" ? tracker::AnnounceMode::peer : tracker::AnnounceMode::hash;
@@ -226,6 +241,10 @@ constexpr Setting kSettings[] = {
                                  "refuse clients while the forward queue is full"),
     time<&S::stats_interval, seconds, 0, kWeek>("stats_interval", "60",
                                                 "how often figures are logged; 0: never"),
+    {"stats_user", "NAME", "", "who may see /stats and /metrics; empty: any with the password",
+     Shape::text, set_login<&S::stats_user>, show_text<&S::stats_user>},
+    {"stats_password", "TEXT", "", "the password for that; empty: everybody may", Shape::text,
+     set_login<&S::stats_password>, show_text<&S::stats_password>, true},
 
     toggle<&S::x_real_ip>("x_real_ip", "false", "a proxy names the client in X-Real-IP"),
     {"trusted_proxies", "NETWORKS", "", "proxies that are believed; empty: all that are near",

@@ -174,8 +174,10 @@ Result<EffectiveSettings> read_settings(const SettingsSources& sources) {
   for (const Setting& setting : all_settings()) {
     Written written = find(setting, options, sources.environment, file);
     if (const Status set = setting.set(effective.settings, written.value); !set.ok())
-      return error(Code::invalid_argument, written.where + ": " + std::string(setting.name) + " " +
-                                               in_quotes(written.value) + ": " + set.message());
+      return error(Code::invalid_argument,
+                   written.where + ": " + std::string(setting.name) + " " +
+                       (setting.is_secret ? std::string(kHidden) : in_quotes(written.value)) +
+                       ": " + set.message());
     effective.origins.push_back(std::move(written.where));
   }
   settle_workers(effective);
@@ -183,6 +185,9 @@ Result<EffectiveSettings> read_settings(const SettingsSources& sources) {
   if (!effective.settings.hash_allow_file.empty() && !effective.settings.hash_deny_file.empty())
     return error(Code::invalid_argument,
                  "hash_allow_file and hash_deny_file are both set: choose one");
+  if (!effective.settings.stats_user.empty() && effective.settings.stats_password.empty())
+    return error(Code::invalid_argument,
+                 "stats_user is set without stats_password, which protects nothing: set both");
   return effective;
 }
 

@@ -23,6 +23,7 @@ namespace sluice::cli {
 inline constexpr std::uint32_t kNeverPct = 101;
 inline constexpr std::uint32_t kNeverFailures = UINT32_MAX;
 inline constexpr std::size_t kTrackerIdBytesMax = 255;
+inline constexpr std::size_t kLoginBytesMax = 255;
 
 /// Ready for use: names are complete, and 0 is not written where it stands for something else.
 struct Settings {
@@ -36,6 +37,8 @@ struct Settings {
   Duration announce_interval = {};  ///< Also the least that a client is told to wait.
   Duration retry_period = {};       ///< What a refused client is told.
   Duration stats_interval = {};     ///< 0: nothing is printed.
+  std::string stats_user = {};      ///< Empty: any.
+  std::string stats_password = {};  ///< Empty: everybody sees the figures.
   Duration first_reply_wait = {};   ///< 0: a first answer waits for nobody.
   std::uint32_t wanted_max = 0;
   std::string tracker_id = {};  ///< Empty: not sent.
@@ -85,8 +88,11 @@ struct Setting {
   Status (*set)(Settings& into, std::string_view text);
   /// What set() understands.
   std::string (*show)(const Settings& settings);
+  bool is_secret = false;  ///< Not for people's eyes.
 };
 std::span<const Setting> all_settings();
+/// What is shown of a secret.
+inline constexpr std::string_view kHidden = "\"***\"";
 /// "RETRACKER_UDP_LISTEN" for "udp_listen".
 std::string variable_of(std::string_view name);
 /// `there is no setting "lisen": did you mean "listen"?`

@@ -20,8 +20,13 @@ void write_table(const Table& table) {
   write_all(STDOUT_FILENO, render(table, look));
 }
 
+std::string shown(const Setting& setting, const Settings& settings) {
+  std::string text = setting.show(settings);
+  return setting.is_secret && !text.empty() ? "***" : text;
+}
+
 void put_value(codec::json::Writer& writer, const Setting& setting, const Settings& settings) {
-  const std::string text = setting.show(settings);
+  const std::string text = shown(setting, settings);
   switch (setting.shape) {
     case Shape::toggle:
       writer.boolean(text == "true");
@@ -65,7 +70,7 @@ Result<int> show_settings(Context& context, const Arguments& arguments) {
               .rows = {}};
   for (std::size_t i = 0; i < all_settings().size(); ++i) {
     const Setting& setting = all_settings()[i];
-    const std::string value = setting.show(effective.settings);
+    const std::string value = shown(setting, effective.settings);
     table.rows.push_back({{std::string(setting.name)},
                           {value.empty() ? "-" : value},
                           {effective.origins[i]},

@@ -35,9 +35,15 @@ Result<EffectiveSettings> with_file(const Home& home, const std::string& text) {
   return read_settings({.config = home.file(text), .environment = lookup({})});
 }
 
+/// A user is refused without a password.
+Variables needed_by(const std::string& name) {
+  if (name != "stats_user") return {};
+  return {{"RETRACKER_STATS_PASSWORD", "p"}};
+}
+
 Result<EffectiveSettings> with(const std::string& name, const std::string& value) {
-  return read_settings(
-      {.options = {{.name = name, .value = value, .where = "--set"}}, .environment = lookup({})});
+  return read_settings({.options = {{.name = name, .value = value, .where = "--set"}},
+                        .environment = lookup(needed_by(name))});
 }
 
 std::string shown(const EffectiveSettings& effective, std::string_view name) {
@@ -89,6 +95,8 @@ const std::vector<Edge>& edges() {
       {"wanted_max", {"1", "5000"}, {"0", "5001"}},
       {"first_reply_wait_ms", {"0", "10000"}, {"10001", "-1"}},
       {"stats_interval", {"0", "604800"}, {"604801"}},
+      {"stats_user", {"", "me", std::string(255, 'x')}, {"a:b", "a\nb", std::string(256, 'x')}},
+      {"stats_password", {"", "a:b c", std::string(255, 'x')}, {"a\x7f", std::string(256, 'x')}},
       {"trusted_proxies", {"", "::1", "10.0.0.0/8,::1", "10.0.0.0/8 ::1"}, {"10.0.0.0/33", "x"}},
       {"snapshot_interval", {"0", "604800"}, {"604801"}},
       {"announce_mode", {"peer", "hash"}, {"", "Peer", "both"}},
@@ -148,12 +156,14 @@ TEST(Settings, each_is_taken_from_option_then_environment_then_file_then_default
     const auto values = values_of(setting);
     const std::string file = home.file(name + ": \"" + values[2] + "\"\n");
     const GivenSetting given{.name = name, .value = values[0], .where = "--set"};
-    const Variables variables{{variable_of(name), values[1]}};
+    Variables variables = needed_by(name);
+    const Lookup others = lookup(variables);
+    variables[variable_of(name)] = values[1];
 
     const auto option =
         read_settings({.options = {given}, .config = file, .environment = lookup(variables)});
     const auto environment = read_settings({.config = file, .environment = lookup(variables)});
-    const auto in_file = read_settings({.config = file, .environment = lookup({})});
+    const auto in_file = read_settings({.config = file, .environment = others});
     ASSERT_TRUE(option && environment && in_file) << name;
     EXPECT_EQ(shown(*option, name), values[0]) << name;
     EXPECT_EQ(shown(*environment, name), values[1]) << name;

@@ -62,7 +62,8 @@ OURS = {
     "snapshot_file": ("", "a", "b", "c"), "snapshot_interval": (300, 1, 2, 3),
     "threads": (0, 1, 2, 3), "forwarders_file": ("", "a", "b", "c"),
     "in_flight_per_upstream": (16, 1, 2, 3), "wanted_max": (200, 1, 2, 3),
-    "ip_from_private": (True, False, True, False)}
+    "ip_from_private": (True, False, True, False), "stats_user": ("", "a", "b", "c"),
+    "stats_password": ("", "***", "***", "***")}
 FORWARDERS = """\
 # HTTP tracker
 - uri: http://tracker.example.com:8080/announce
@@ -127,6 +128,8 @@ class Settings(RetrackerTest):
             with self.subTest(name=name):
                 values = three_of(name)
                 extra = () if name == "x_real_ip" else ("--set", "x_real_ip=true")
+                if name == "stats_user":
+                    extra += ("--set", "stats_password=p")
                 path = self.write("config.yml", f"{name}: {json.dumps(values[2])}\n")
                 env = {variable(name): written(values[1])}
                 option = ("--set", f"{name}={written(values[0])}")
@@ -173,6 +176,17 @@ class Settings(RetrackerTest):
                              f"$RETRACKER_AGE{told}")
             self.assertEqual(self.refused(*command, "--set", "age=long"), f"--set{told}")
             self.assertIn('--listen: listen "here:1": ', self.refused(*command, "-l", "here:1"))
+
+    def test_a_password_is_not_shown(self):
+        self.assertEqual(self.settings("--set", "stats_password=pass-12")["stats_password"],
+                         ("***", "--set"))
+        for ended in (self.run_r("settings", "--set", "stats_password=pass-12"),
+                      self.run_r("--set", "stats_password=pass-12" + "x" * 255)):
+            self.assertNotIn("pass-12", ended.out + ended.err)
+        self.assertEqual(self.refused("--set", "stats_password=" + "x" * 256),
+                         '--set: stats_password "***": a text of at most 255 bytes without control '
+                         "characters is allowed")
+        self.assertIn("set both", self.refused("--set", "stats_user=me"))
 
     def test_files_that_are_none(self):
         os.mkdir(self.path("folder"))

@@ -1,4 +1,5 @@
 """The tracker at work: neighbours, other trackers, reload, snapshot, statistics."""
+import base64
 import json
 import signal
 import unittest
@@ -163,7 +164,8 @@ class Forwarding(RetrackerTest):
                             ('announce_seconds_count{protocol="udp"}', 1)):
             wait_until(lambda: f"\nretracker_{name} {count}\n" in tracker.get("/metrics").decode(),
                        name)
-        self.assertRegex(metrics, r'retracker_forwarder_response_seconds_count\{name="[^"]+"\} 50\n')
+        self.assertRegex(metrics,
+                         r'retracker_forwarder_response_seconds_count\{name="[^"]+"\} 50\n')
         for name in ("requests", "queue_depth", "queue_capacity", "queue_fill_pct",
                      "queue_dropped_full", "queue_rate_limited", "queue_throttled_forwarders",
                      "forwarder_workers"):
@@ -232,6 +234,26 @@ class Pages(RetrackerTest):
                 tracker.get("/stats?" + query)
             self.assertEqual(caught.exception.code, 400)
             caught.exception.close()
+
+    def test_figures_behind_a_password(self):
+        tracker = Tracker(self, "--set", "prometheus_enabled=true",
+                          env={"RETRACKER_STATS_PASSWORD": "s3cret", "RETRACKER_STATS_USER": "me"})
+
+        def login(pair):
+            return {"Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
+        for target in ("/stats", "/stats?format=json", "/", "/metrics"):
+            for headers in ({}, login("me:s3cre"), login("you:s3cret"), {"Accept": "text/html"}):
+                with self.assertRaises(urllib.error.HTTPError) as caught:
+                    tracker.get(target, headers)
+                self.assertEqual(caught.exception.code, 401)
+                self.assertRegex(caught.exception.headers["WWW-Authenticate"], "^Basic realm=")
+                self.assertNotIn(b"torrents", caught.exception.read())
+                caught.exception.close()
+            self.assertIn(b"peers", tracker.get(target, login("me:s3cret")))
+        # Peers need none, nor does who looks whether it lives.
+        self.assertIn(b"peers", tracker.announce(HASH, peer_id(1), 7001))
+        self.assertIn(b"incomplete", tracker.scrape(HASH))
+        self.assertEqual(tracker.get("/health"), b"ok\n")
 
     def test_an_address_in_use_is_told(self):
         tracker = Tracker(self)
