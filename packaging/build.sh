@@ -6,6 +6,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 bin=$1 out=$2
 programs=(queuectl retracker sluice-migrate sluiced)
+services=(retracker sluiced)
 
 umask 022
 export LC_ALL=C TZ=UTC
@@ -45,10 +46,11 @@ put_programs() {
   done
 }
 
+# put_service NAME
 put_service() {
-  put 644 lib/systemd/system/sluiced.service <"$here/sluiced.service"
-  put 644 usr/lib/sysusers.d/sluiced.conf <"$here/sluiced.sysusers"
-  put 644 etc/sluiced.yaml <"$here/sluiced.yaml"
+  put 644 "lib/systemd/system/$1.service" <"$here/$1.service"
+  put 644 "usr/lib/sysusers.d/$1.conf" <"$here/$1.sysusers"
+  put 644 "etc/$1.yaml" <"$here/$1.yaml"
 }
 
 # The programs contain what they are linked with statically, so its terms come with them.
@@ -103,12 +105,12 @@ put_control() {
   sed -e "s/@VERSION@/$version/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@SIZE@/$size/" \
     -e "s/@DEPENDS@/$depends/" "$here/control.in" | put 644 DEBIAN/control
   put 644 DEBIAN/md5sums <"$work/md5sums"
-  echo /etc/sluiced.yaml | put 644 DEBIAN/conffiles
+  printf '/etc/%s.yaml\n' "${services[@]}" | put 644 DEBIAN/conffiles
   for name in postinst prerm postrm; do put 755 "DEBIAN/$name" <"$here/$name"; done
 }
 
 put_programs
-put_service
+for name in "${services[@]}"; do put_service "$name"; done
 put_documents
 put_control
 package=$out/sluice_${version}_$architecture.deb

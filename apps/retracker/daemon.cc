@@ -70,7 +70,7 @@ tracker::ServiceOptions service_options(const Settings& settings) {
 /// "Every address" is that of IPv4 where there is no IPv6.
 std::string there_is(const std::string& address) {
   constexpr std::string_view kEvery = "[::]:";
-  if (!address.starts_with(kEvery) || access("/proc/net/if_inet6", F_OK) == 0) return address;
+  if (!address.starts_with(kEvery) || access("/proc/self/net/if_inet6", F_OK) == 0) return address;
   return "0.0.0.0:" + address.substr(kEvery.size());
 }
 

@@ -16,12 +16,15 @@ from shells import missing
 
 UNIT = "lib/systemd/system/sluiced.service"
 FILES = {
+    "etc/retracker.yaml": 0o644,
     "etc/sluiced.yaml": 0o644,
+    "lib/systemd/system/retracker.service": 0o644,
     UNIT: 0o644,
     "usr/bin/queuectl": 0o755,
     "usr/bin/retracker": 0o755,
     "usr/bin/sluice-migrate": 0o755,
     "usr/bin/sluiced": 0o755,
+    "usr/lib/sysusers.d/retracker.conf": 0o644,
     "usr/lib/sysusers.d/sluiced.conf": 0o644,
     "usr/share/bash-completion/completions/queuectl": 0o644,
     "usr/share/bash-completion/completions/retracker": 0o644,
@@ -44,6 +47,9 @@ FILES = {
     "usr/share/zsh/vendor-completions/_sluice-migrate": 0o644,
     "usr/share/zsh/vendor-completions/_sluiced": 0o644,
 }
+
+
+CONFIGS = ["etc/retracker.yaml", "etc/sluiced.yaml"]
 
 
 class PackageTest(unittest.TestCase):
@@ -219,10 +225,7 @@ class Programs(PackageTest):
             wait_until(lambda: end.search(read_text(f"{folder}/calls")), "the end of strace")
             called = set(re.findall(r"(?m)^\d+ +([a-z]\w*)\(", read_text(f"{folder}/calls")))
         self.assertIn("epoll_wait", called)
-        allowed = set()
-        for line in re.findall(r"(?m)^SystemCallFilter=(.*)", self.package.read(UNIT).decode()):
-            calls = set().union(*(calls_of(name) for name in line.removeprefix("~").split()))
-            allowed = allowed - calls if line.startswith("~") else allowed | calls
+        allowed = allowed_calls(self.package.read(UNIT).decode())
         self.assertIn("read", allowed)
         self.assertNotIn("mount", allowed)
         self.assertEqual(called - allowed, set())
@@ -240,6 +243,15 @@ def calls_of(name):
     lines = [line.strip() for line in
              output("systemd-analyze", "syscall-filter", name).splitlines()[1:]]
     return set().union(*(calls_of(line) for line in lines if line and not line.startswith("#")))
+
+
+def allowed_calls(unit):
+    """The system calls that a unit allows."""
+    allowed = set()
+    for line in re.findall(r"(?m)^SystemCallFilter=(.*)", unit):
+        calls = set().union(*(calls_of(name) for name in line.removeprefix("~").split()))
+        allowed = allowed - calls if line.startswith("~") else allowed | calls
+    return allowed
 
 
 class Settings(PackageTest):
@@ -369,26 +381,34 @@ class Installing(PackageTest):
         users = re.findall(r"(?m)^sluice:.*$", self.read("etc/passwd"))
         self.assertEqual(len(users), 1)
         self.assertTrue(users[0].endswith(":/var/lib/sluiced:/usr/sbin/nologin"), users)
+        self.assertRegex(self.read("etc/passwd"),
+                         r"(?m)^retracker:.*:/var/lib/retracker:/usr/sbin/nologin$")
         self.write("var/lib/sluiced/data.mdb", "jobs")
-        self.write("etc/sluiced.yaml", "listen: 127.0.0.1:1\n")
+        self.write("var/lib/retracker/peers", "peers")
+        for name in CONFIGS:
+            self.write(name, "listen: 127.0.0.1:1\n")
         wants = "etc/systemd/system/multi-user.target.wants"
         os.makedirs(self.path(wants))
-        os.symlink("/" + UNIT, self.path(f"{wants}/sluiced.service"))
+        for name in ("sluiced", "retracker"):
+            os.symlink(f"/lib/systemd/system/{name}.service", self.path(f"{wants}/{name}.service"))
 
         self.dpkg("--install", self.package.deb)
         self.assertEqual(re.findall(r"(?m)^sluice:.*$", self.read("etc/passwd")), users)
-        self.assertEqual(self.read("etc/sluiced.yaml"), "listen: 127.0.0.1:1\n")
+        for name in CONFIGS:
+            self.assertEqual(self.read(name), "listen: 127.0.0.1:1\n")
 
         self.dpkg("--remove", "sluice")
         self.assertEqual(self.state(), "deinstall ok config-files")
         self.assertEqual([name for name in FILES if os.path.exists(self.path(name))],
-                         ["etc/sluiced.yaml"])
+                         CONFIGS)
         self.assertEqual(self.read("var/lib/sluiced/data.mdb"), "jobs")
+        self.assertEqual(self.read("var/lib/retracker/peers"), "peers")
         self.assertTrue(os.path.lexists(self.path(f"{wants}/sluiced.service")))
 
         self.dpkg("--purge", "sluice")
         self.assertEqual(self.state(), "none")
-        for name in ("etc/sluiced.yaml", "var/lib/sluiced", f"{wants}/sluiced.service"):
+        for name in (*CONFIGS, "var/lib/sluiced", "var/lib/retracker", f"{wants}/sluiced.service",
+                     f"{wants}/retracker.service"):
             self.assertFalse(os.path.lexists(self.path(name)), name)
 
 
