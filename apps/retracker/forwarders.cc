@@ -14,7 +14,19 @@
 namespace sluice::cli {
 namespace {
 
-constexpr std::array<std::string_view, 4> kKeys = {"uri", "name", "ip", "host"};
+using Upstream = tracker::UpstreamConfig;
+
+/// What a tracker may have, and where it goes.
+struct Key {
+  std::string_view name;
+  std::string Upstream::* member;
+};
+constexpr std::array<Key, 5> kKeys = {{{"uri", &Upstream::uri},
+                                       {"name", &Upstream::name},
+                                       {"ip", &Upstream::ip},
+                                       {"host", &Upstream::host},
+                                       {"bind", &Upstream::bind}}};
+using Values = std::array<std::string, kKeys.size()>;
 
 struct Uri {
   std::string scheme;  ///< In small letters.
@@ -56,16 +68,21 @@ bool is_control(char c) {
 
 /// An entry, its name still empty if none is written.
 struct Entry {
-  tracker::UpstreamConfig upstream = {};
+  Upstream upstream = {};
   Uri uri = {};
   std::string place = {};  ///< Of the file.
 };
 
-Status check(const tracker::UpstreamConfig& upstream) {
-  if (!upstream.ip.empty() &&
-      (!std::ranges::all_of(upstream.ip, is_plain) || !net::numeric_address(upstream.ip, 0)))
-    return error(Code::invalid_argument, "ip " + in_quotes(upstream.ip) +
-                                             ": write an address, as 203.0.113.7 or 2001:db8::7");
+Status check_address(const std::string& key, const std::string& value) {
+  if (value.empty()) return {};
+  if (std::ranges::all_of(value, is_plain) && net::numeric_address(value, 0)) return {};
+  return error(Code::invalid_argument,
+               key + " " + in_quotes(value) + ": write an address, as 203.0.113.7 or 2001:db8::7");
+}
+
+Status check(const Upstream& upstream) {
+  SLUICE_TRY(check_address("ip", upstream.ip));
+  SLUICE_TRY(check_address("bind", upstream.bind));
   if (!std::ranges::all_of(upstream.host, is_plain))
     return error(Code::invalid_argument,
                  "host " + in_quotes(upstream.host) + ": write a name, as tracker.example.org");
@@ -113,9 +130,9 @@ class Reader {
     entry.upstream.uri = uri.text;
     entry.uri = std::move(uri);
     SLUICE_TRY(check(entry.upstream));
-    const tracker::UpstreamConfig& one = entry.upstream;
-    const auto [same, is_new] =
-        seen_.emplace(std::array{one.uri, one.name, one.ip, one.host}, entry.place);
+    Values values;
+    for (std::size_t i = 0; i < kKeys.size(); ++i) values[i] = entry.upstream.*kKeys[i].member;
+    const auto [same, is_new] = seen_.emplace(std::move(values), entry.place);
     if (is_new)
       entries_.push_back(std::move(entry));
     else
@@ -123,21 +140,20 @@ class Reader {
     return {};
   }
 
-  Status read_key(const YAML::Node& key, const YAML::Node& value, tracker::UpstreamConfig& into) {
+  Status read_key(const YAML::Node& key, const YAML::Node& value, Upstream& into) {
     const std::string word = key.IsScalar() ? key.Scalar() : std::string();
-    if (std::ranges::find(kKeys, word) == kKeys.end()) {
-      const std::string meant = did_you_mean(word, kKeys);
+    const auto* const known = std::ranges::find(kKeys, word, &Key::name);
+    if (known == kKeys.end()) {
+      std::vector<std::string_view> words;
+      for (const Key& one : kKeys) words.push_back(one.name);
+      const std::string meant = did_you_mean(word, words);
       found_.warnings.push_back(place_of(name_, key) + ": a tracker has no " + in_quotes(word) +
                                 (meant.empty() ? "" : ": " + meant));
       return {};
     }
     if (value.IsNull()) return {};
     if (!value.IsScalar()) return error(Code::invalid_argument, word + " must be one value");
-    std::string& member = word == "uri"    ? into.uri
-                          : word == "name" ? into.name
-                          : word == "ip"   ? into.ip
-                                           : into.host;
-    member = value.Scalar();
+    into.*known->member = value.Scalar();
     return {};
   }
 
@@ -172,8 +188,8 @@ class Reader {
 
   std::string name_;
   std::vector<Entry> entries_;
-  std::map<std::array<std::string, 4>, std::string> seen_;  // And where it is.
-  std::map<std::string, std::string> names_;                // And where they are.
+  std::map<Values, std::string> seen_;        // And where it is.
+  std::map<std::string, std::string> names_;  // And where they are.
   Forwarders found_;
 };
 

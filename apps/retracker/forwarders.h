@@ -6,6 +6,7 @@
 //     name: the other one       # of statistics; else host:port of the uri
 //     ip: 203.0.113.7           # announced in place of the peer's address
 //     host: tracker.internal    # the Host header; else that of the uri
+//     bind: 192.0.2.7           # the address of this machine to send from
 #pragma once
 
 #include <sluice/result.h>

@@ -36,13 +36,15 @@ TEST(Forwarders, an_entry_is_a_uri_or_a_map) {
       "  name: b\n"
       "  ip: 2001:db8::7\n"
       "  host: c.example:80\n"
+      "  bind: 192.0.2.7\n"
       "- {uri: 'HTTP://D.example/x?y=z', name: ~}\n");
   EXPECT_EQ(found.forwarders,
             (Upstreams{{.name = "a.example:6969", .uri = "udp://a.example:6969/announce"},
                        {.name = "b",
                         .uri = "https://b.example/announce",
                         .ip = "2001:db8::7",
-                        .host = "c.example:80"},
+                        .host = "c.example:80",
+                        .bind = "192.0.2.7"},
                        {.name = "d.example:80", .uri = "http://D.example/x?y=z"}}));
   EXPECT_TRUE(found.warnings.empty());
 }
@@ -73,8 +75,10 @@ TEST(Forwarders, a_name_may_be_written_once) {
 }
 
 TEST(Forwarders, an_entry_that_is_there_twice_is_left_out) {
-  const auto found = parse("- http://a/x\n- uri: http://a/x\n- {uri: 'http://a/x', ip: 1.2.3.4}\n");
-  EXPECT_EQ(found.forwarders.size(), 2U);
+  const auto found = parse(
+      "- http://a/x\n- uri: http://a/x\n- {uri: 'http://a/x', ip: 1.2.3.4}\n"
+      "- {uri: 'http://a/x', bind: 1.2.3.4}\n");
+  EXPECT_EQ(found.forwarders.size(), 3U);
   EXPECT_EQ(found.warnings, std::vector<std::string>{"f:2: the same as f:1; left out"});
 }
 
@@ -106,6 +110,8 @@ TEST(Forwarders, what_is_wrong_is_told_with_its_line) {
                                   "- uri: [a]\n",
                                   "- {uri: 'http://b/x', ip: b.example}\n",
                                   "- {uri: 'http://b/x', ip: 1.2.3}\n",
+                                  "- {uri: 'http://b/x', bind: b.example}\n",
+                                  "- {uri: 'udp://b:1/x', bind: '1.2.3.4:5'}\n",
                                   "- {uri: 'http://b/x', ip: \"1.2.3.4\\0x\"}\n",
                                   "- {uri: 'http://b/x', name: \"a\\nb\"}\n",
                                   "- {uri: 'http://b/x', name: \"a\\x7f\"}\n",

@@ -87,6 +87,7 @@ std::string forwarders_json(const std::vector<tracker::UpstreamConfig>& upstream
     writer.object().name("name").string(one.name).name("uri").string(one.uri);
     if (!one.ip.empty()) writer.name("ip").string(one.ip);
     if (!one.host.empty()) writer.name("host").string(one.host);
+    if (!one.bind.empty()) writer.name("bind").string(one.bind);
     writer.end_object();
   }
   return writer.end_array().take() + "\n";
@@ -106,11 +107,13 @@ Result<int> show_forwarders(Context& context, const Arguments& arguments) {
   Table table{.columns = {{.title = "NAME", .may_cut = true},
                           {.title = "URI", .may_cut = true},
                           {.title = "IP", .priority = 1},
-                          {.title = "HOST", .may_cut = true, .priority = 2}},
+                          {.title = "HOST", .may_cut = true, .priority = 2},
+                          {.title = "BIND", .priority = 2}},
               .rows = {}};
   const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
   for (const tracker::UpstreamConfig& one : found.forwarders)
-    table.rows.push_back({{one.name}, {one.uri}, {or_dash(one.ip)}, {or_dash(one.host)}});
+    table.rows.push_back(
+        {{one.name}, {one.uri}, {or_dash(one.ip)}, {or_dash(one.host)}, {or_dash(one.bind)}});
   write_table(table);
   return 0;
 }

@@ -73,8 +73,15 @@ Result<std::shared_ptr<ClientCall>> make_call(ClientRequest request, HttpClient:
   SLUICE_LET(url, parse_http_url(request.url));
   SLUICE_TRY(check(request));
   auto call = std::make_shared<ClientCall>();
+  if (!request.from.empty()) {
+    call->from = numeric_address(request.from, 0);
+    if (!call->from)
+      return error(Code::invalid_argument,
+                   "what to send from is no address: write 192.0.2.1 or 2001:db8::1");
+  }
   std::string head = head_of(request, url);
   call->origin = url.origin();
+  call->way = call->origin + " " + request.from;
   call->url = std::move(url);
   call->repeatable = request.repeatable || may_be_repeated(request.method);
   call->request = std::make_shared<const Outgoing>(

@@ -19,6 +19,8 @@ namespace sluice::net {
 struct ClientCall {
   HttpUrl url = {};
   std::string origin = {};
+  std::optional<Address> from = {};
+  std::string way = {};  ///< Calls of one way can use the same connection.
   std::shared_ptr<const Outgoing> request = {};
   bool repeatable = false;
   HttpClient::Done done = {};  ///< Empty once it was called.

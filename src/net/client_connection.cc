@@ -44,8 +44,28 @@ Task<std::string> ClientConnection::connect(std::vector<Address> addresses, Mono
   co_return why;
 }
 
+/// Empty, or why not.
+std::string ClientConnection::bind_to(const Address& from) {
+  Socket& socket = stream_->socket();
+  const asio::generic::stream_protocol::endpoint endpoint(from.raw(), from.bytes);
+  boost::system::error_code problem;
+  socket.open(endpoint.protocol(), problem);
+  // The port is chosen when it is known where to: then many connections can share one.
+  const int on = 1;
+  if (!problem) {
+    setsockopt(socket.native_handle(), IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+    socket.bind(endpoint, problem);
+  }
+  if (!problem) return "";
+  close_socket(socket);
+  return "cannot send from " + peer_name(from.storage) + ": " + problem.message();
+}
+
 Task<std::string> ClientConnection::connect_to(const Address& address, Duration time) {
   Socket& socket = stream_->socket();
+  if (from_) {
+    if (std::string why = bind_to(*from_); !why.empty()) co_return why;
+  }
   Timer limit(loop_.context());
   limit.expires_after(std::min(time, kTimerMax));
   const std::uint64_t attempt = ++attempt_;

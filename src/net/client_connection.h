@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
@@ -29,8 +30,9 @@ struct Outgoing {
 /// Carries one request after the other. Lives on its loop's thread; tasks keep it alive.
 class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
  public:
-  ClientConnection(Loop& loop, std::unique_ptr<ClientStream> stream)
-      : loop_(loop), stream_(std::move(stream)) {}
+  /// `from`: the address of this machine to send from.
+  ClientConnection(Loop& loop, std::unique_ptr<ClientStream> stream, std::optional<Address> from)
+      : loop_(loop), stream_(std::move(stream)), from_(from) {}
 
   /// Tries the addresses one after the other, none for so long that no time is left for the rest.
   /// Empty, or why not.
@@ -54,12 +56,14 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
 
  private:
   Task<std::string> connect_to(const Address& address, Duration time);
+  std::string bind_to(const Address& from);
   static Task<void> send(std::shared_ptr<ClientConnection> self,
                          std::shared_ptr<const Outgoing> request);
   Task<bool> write(std::string_view text);
 
   Loop& loop_;
   const std::unique_ptr<ClientStream> stream_;
+  const std::optional<Address> from_;
   bool closed_ = false;
   bool answered_ = false;
   bool good_ = false;

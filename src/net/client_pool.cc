@@ -56,7 +56,7 @@ void ClientPool::update(Host& host) {
     if (turn != 0) ready_.insert({turn, &host});
     host.turn = turn;
   }
-  if (host.waiting.empty() && host.connections == 0) hosts_.erase(std::string(host.origin));
+  if (host.waiting.empty() && host.connections == 0) hosts_.erase(std::string(host.way));
 }
 
 ClientPool::Call ClientPool::next_of(Host& host) {

@@ -45,9 +45,9 @@ class ClientPool : public Watched, public std::enable_shared_from_this<ClientPoo
   using Late = std::weak_ptr<ClientCall>;
   using Some = std::vector<Address>;
 
-  /// Calls and connections to one origin.
+  /// Calls and connections of one way.
   struct Host {
-    std::string origin = {};
+    std::string way = {};
     std::map<std::uint64_t, Call> waiting = {};  // By number.
     std::vector<std::uint64_t> idle = {};        // Numbers in idle_, the last one last.
     std::size_t connections = 0;
@@ -70,7 +70,7 @@ class ClientPool : public Watched, public std::enable_shared_from_this<ClientPoo
   void close(Host& host, const Connection& connection);
   void set_alarm(const Call& call, MonoTime at);
   void arm();
-  Host& host_of(const Call& call) { return hosts_.at(call->origin); }
+  Host& host_of(const Call& call) { return hosts_.at(call->way); }
 
   // The way of one call.
   void open(const Call& call);
@@ -92,7 +92,7 @@ class ClientPool : public Watched, public std::enable_shared_from_this<ClientPoo
   bool closing_ = false;
   std::uint64_t last_call_ = 0;
   std::uint64_t last_idle_ = 0;
-  std::unordered_map<std::string, Host> hosts_;      // By origin.
+  std::unordered_map<std::string, Host> hosts_;      // By way.
   std::set<std::pair<std::uint64_t, Host*>> ready_;  // Have a call that might go, by the oldest.
   std::map<std::uint64_t, Idle> idle_;               // The oldest first.
   std::set<std::pair<MonoTime, Call>> alarms_;

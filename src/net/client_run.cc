@@ -41,8 +41,8 @@ Status too_late(const ClientCall& call, MonoTime now) {
 void ClientPool::add(const Call& call) {
   if (closing_) return finish(call, error(Code::cancelled, "the client has ended"));
   call->number = ++last_call_;
-  Host& host = hosts_[call->origin];
-  host.origin = call->origin;
+  Host& host = hosts_[call->way];
+  host.way = call->way;
   host.waiting.emplace(call->number, call);
   ++waiting_;
   set_alarm(call, call->deadline);
@@ -69,7 +69,7 @@ void ClientPool::open(const Call& call) {
   auto stream = call->url.scheme == HttpUrl::Scheme::https
                     ? make_tls_stream(loop_, call->tls, call->url.host)
                     : make_plain_stream(loop_);
-  const auto connection = std::make_shared<ClientConnection>(loop_, std::move(stream));
+  const auto connection = std::make_shared<ClientConnection>(loop_, std::move(stream), call->from);
   call->connection = connection;
   call->connecting = true;
   set_alarm(call, std::min(call->deadline, later(loop_.now(), options_.connect_time)));
@@ -95,6 +95,13 @@ void ClientPool::connect(const Call& call, Result<Some> addresses) {
   if (!addresses) return end(call, addresses.error());
   Some& some = *addresses;
   if (some.empty()) return end(call, unreachable(*call, "it has no address; check the name"));
+  if (call->from) {
+    const auto family = call->from->storage.ss_family;
+    std::erase_if(some, [&](const Address& one) { return one.storage.ss_family != family; });
+    if (some.empty())
+      return end(call, unreachable(*call, "it has no address of the family of " +
+                                              peer_name(call->from->storage)));
+  }
   if (options_.public_addresses_only) {
     const std::string first = peer_name(some.front().storage);
     std::erase_if(some, [](const Address& one) { return !is_public(one); });

@@ -29,6 +29,9 @@ struct ClientRequest {
   /// What the Host field says; empty: what the URL does. Where the request goes, and whose
   /// certificate it takes, is the URL's alone.
   std::string host = {};
+  /// The address of this machine to send from, as "192.0.2.1" or "2001:db8::1"; empty: whichever
+  /// leads there. Addresses of the other family are not tried.
+  std::string from = {};
   /// Further fields. Host, Content-Length and the others that frame a message are not among them.
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string body = {};
@@ -42,7 +45,7 @@ struct ClientRequest {
 
 struct HttpClientOptions {
   std::size_t connections_max = 256;
-  /// A host is a scheme, a name and a port.
+  /// A host is a scheme, a name and a port, and the way there (`from`).
   std::size_t connections_per_host_max = 16;
   /// Calls that wait for a connection; those beyond fail with `limit_exceeded`.
   std::size_t waiting_max = 10'000;

@@ -84,6 +84,7 @@ void HttpUpstreams::send(const std::shared_ptr<Call>& call) {
   client_->call(
       {.url = call->url,
        .host = at_home ? call->request.upstream->host : "",
+       .from = call->request.upstream->bind,
        .headers = {{"User-Agent", options_.user_agent}},
        .time = left},
       [this, call](Result<net::ClientResponse> answer) { answered(call, std::move(answer)); });

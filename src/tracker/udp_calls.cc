@@ -42,6 +42,10 @@ void UdpCalls::add(Call call, MonoTime now) {
     way.claimed = endpoint_of(upstream.ip, way.call.request.announce.endpoint.port);
     if (!way.claimed) return way.call.done(unreachable("its ip is no address"));
   }
+  if (!upstream.bind.empty()) {
+    way.route.from = endpoint_of(upstream.bind, 0);
+    if (!way.route.from) return way.call.done(unreachable("what to send from is no address"));
+  }
   Entry& entry = *calls_.emplace(++last_, std::move(way)).first;
   if (entry.second.call.deadline <= now) return expire(entry);
   set_alarm(entry);
@@ -82,25 +86,25 @@ void UdpCalls::found(const UdpName& name, const Result<std::vector<Endpoint>>& e
 /// Announces if there is an id, and else waits for one.
 void UdpCalls::go_to(Entry& entry, const Endpoint& endpoint, MonoTime now) {
   auto& [number, way] = entry;
-  way.endpoint = endpoint;
-  Server& server = server_of(endpoint, now);
+  way.route.to = endpoint;
+  Server& server = server_of(way.route, now);
   if (now < server.until) return announce(entry, server.id, now);
   way.state = State::connecting;
   server.waiting.insert(number);
   begin_pause(entry, now);
   if (server.transaction == 0 || now - server.asked >= options_.resend_first)
-    ask_for_id(endpoint, server, now);
+    ask_for_id(way.route, server, now);
 }
 
 void UdpCalls::send_again(Entry& entry, MonoTime now) {
   Way& way = entry.second;
-  Server& server = server_of(way.endpoint, now);
+  Server& server = server_of(way.route, now);
   if (way.state == State::announcing && now >= server.until) return find(entry, now);
   way.pause *= 2;
   way.resend = now + way.pause;
   set_alarm(entry);
   if (way.state == State::announcing) return announce(entry, server.id, now);
-  if (now - server.asked >= options_.resend_first) ask_for_id(way.endpoint, server, now);
+  if (now - server.asked >= options_.resend_first) ask_for_id(way.route, server, now);
 }
 
 void UdpCalls::try_next(Entry& entry, const Status& why, MonoTime now) {
@@ -138,13 +142,13 @@ void UdpCalls::give_up_address(const Way& way) {
   const auto known = sites_.find(way.name);
   if (known == sites_.end() || known->second.endpoints.empty()) return;
   Site& site = known->second;
-  if (site.endpoints[site.index] == way.endpoint)
+  if (site.endpoints[site.index] == way.route.to)
     site.index = (site.index + 1) % site.endpoints.size();
 }
 
 /// Unless others have got a new one meanwhile.
 void UdpCalls::drop_id(const Way& way) {
-  const auto server = servers_.find(way.endpoint);
+  const auto server = servers_.find(way.route);
   if (server != servers_.end() && server->second.id == way.id) server->second.until = {};
 }
 
@@ -170,7 +174,7 @@ void UdpCalls::leave(Entry& entry) {
   auto& [number, way] = entry;
   forget_announce(way);
   if (way.state != State::connecting) return;
-  const auto server = servers_.find(way.endpoint);
+  const auto server = servers_.find(way.route);
   if (server == servers_.end()) return;
   server->second.waiting.erase(number);
   if (server->second.waiting.empty()) forget_question(server->second);
@@ -197,13 +201,13 @@ UdpCalls::Site& UdpCalls::site_of(const UdpName& name, MonoTime now) {
   return sites_[name];
 }
 
-UdpCalls::Server& UdpCalls::server_of(const Endpoint& endpoint, MonoTime now) {
-  const auto known = servers_.find(endpoint);
+UdpCalls::Server& UdpCalls::server_of(const UdpRoute& route, MonoTime now) {
+  const auto known = servers_.find(route);
   if (known != servers_.end()) return known->second;
   std::erase_if(servers_, [&](const auto& one) {
     return one.second.waiting.empty() && one.second.until <= now;
   });
-  return servers_[endpoint];
+  return servers_[route];
 }
 
 }  // namespace sluice::tracker

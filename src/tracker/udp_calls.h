@@ -33,12 +33,19 @@ struct UdpName {
   friend auto operator<=>(const UdpName&, const UdpName&) = default;
 };
 
+/// From where to where.
+struct UdpRoute {
+  Endpoint to = {};
+  std::optional<Endpoint> from = {};  ///< Its port means nothing. Nothing: any address.
+  friend auto operator<=>(const UdpRoute&, const UdpRoute&) = default;
+};
+
 /// What the calls need of the world.
 class UdpOutside {
  public:
   virtual ~UdpOutside() = default;
   /// Fails only if nothing can be sent there. What is lost on the way was sent.
-  virtual Status send(const Endpoint& to, udp::Bytes packet) = 0;
+  virtual Status send(const UdpRoute& route, udp::Bytes packet) = 0;
   /// Returns at once. UdpCalls::found() is told, later.
   virtual void look_up(const UdpName& name) = 0;
 };
@@ -53,7 +60,7 @@ struct UdpCallsOptions {
 /// All the calls that are under way.
 ///
 /// A call finds the addresses of its upstream, gets a connection id from the first of them, and
-/// announces. Ids are kept by address, and one request for an id serves all calls that wait for it.
+/// announces. Ids are kept by route, and one request for an id serves all calls that wait for it.
 /// An address that nothing can be sent to, or that gives no id until a call's time is over, makes
 /// way for the next one of its name.
 ///
@@ -97,7 +104,7 @@ class UdpCalls {
     std::vector<std::uint8_t> options = {};  // BEP 41.
     std::optional<Endpoint> claimed = {};
     State state = State::finding;
-    Endpoint endpoint = {};
+    UdpRoute route = {};
     std::size_t addresses_failed = 0;
     std::uint32_t transaction = 0;  // Of its announce; 0: none.
     std::uint64_t id = 0;           // That it was sent with.
@@ -136,7 +143,7 @@ class UdpCalls {
   void drop_id(const Way& way);
   void finish(Number number, UpstreamResult result);
 
-  void ask_for_id(const Endpoint& endpoint, Server& server, MonoTime now);
+  void ask_for_id(const UdpRoute& route, Server& server, MonoTime now);
   void take_answer(const Endpoint& from, const udp::ConnectAnswer& answer, MonoTime now);
   void take_answer(const Endpoint& from, const udp::AnnounceAnswer& answer);
   void take_answer(const Endpoint& from, const udp::ErrorAnswer& answer, MonoTime now);
@@ -145,7 +152,7 @@ class UdpCalls {
   Entry* announced(std::uint32_t transaction, const Endpoint& from);
   Server* asked(std::uint32_t transaction, const Endpoint& from);
   Site& site_of(const UdpName& name, MonoTime now);
-  Server& server_of(const Endpoint& endpoint, MonoTime now);
+  Server& server_of(const UdpRoute& route, MonoTime now);
   std::uint32_t new_transaction();
   void forget_announce(Way& way);
   void forget_question(Server& server);
@@ -160,9 +167,9 @@ class UdpCalls {
   Ways calls_;
   std::set<std::pair<MonoTime, Number>> alarms_;
   std::map<UdpName, Site> sites_;
-  std::map<Endpoint, Server> servers_;
+  std::map<UdpRoute, Server> servers_;
   std::unordered_map<std::uint32_t, Number> announces_;    // By transaction.
-  std::unordered_map<std::uint32_t, Endpoint> questions_;  // For ids, by transaction.
+  std::unordered_map<std::uint32_t, UdpRoute> questions_;  // For ids, by transaction.
 };
 
 }  // namespace sluice::tracker

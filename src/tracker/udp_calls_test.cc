@@ -21,7 +21,9 @@ class World final : public UdpOutside {
  public:
   explicit World(UdpCallsOptions options = {}) : calls(*this, random_, options) {}
 
-  Status send(const Endpoint& to, udp::Bytes packet) override {
+  Status send(const UdpRoute& route, udp::Bytes packet) override {
+    const Endpoint& to = route.to;
+    sources.push_back(route.from);
     if (std::ranges::find(closed, to) != closed.end()) return error(Code::unavailable, "no way");
     const auto request = udp::read_request(packet);
     EXPECT_TRUE(request);
@@ -68,6 +70,7 @@ class World final : public UdpOutside {
   std::vector<Sent> announces;
   std::vector<UdpName> looked_up;
   std::vector<Endpoint> closed;
+  std::vector<std::optional<Endpoint>> sources;
   Results results;
   MonoTime now = MonoTime(1000s);
 
@@ -117,6 +120,28 @@ TEST(UdpCalls, names_of_one_address_share_its_id) {
   EXPECT_EQ(world.connects.size(), 1u);
   world.give_id(5);
   EXPECT_EQ(world.announces.size(), 2u);
+}
+
+TEST(UdpCalls, an_id_belongs_to_the_address_that_it_was_asked_from) {
+  World world;
+  const auto add = [&](const std::string& bind) {
+    UpstreamRequest request = request_to("udp://192.0.2.1:6969");
+    request.upstream = std::make_shared<const UpstreamConfig>(
+        UpstreamConfig{.uri = "udp://192.0.2.1:6969", .bind = bind});
+    world.calls.add(
+        {.request = request, .done = world.results.add(), .deadline = world.now + 1000s},
+        world.now);
+  };
+  for (const std::string bind : {"", "198.51.100.1", "198.51.100.2"}) {
+    add(bind);
+    world.give_id(world.connects.size());
+    EXPECT_EQ(world.announces.back().id, world.connects.size());
+    EXPECT_EQ(world.sources.back(), bind.empty() ? std::nullopt : endpoint_of(bind, 0));
+  }
+  add("198.51.100.1");
+  EXPECT_EQ(world.connects.size(), 3u);
+  EXPECT_EQ(world.announces.back().id, 2u);
+  EXPECT_EQ(world.sources.back(), endpoint_of("198.51.100.1", 0));
 }
 
 TEST(UdpCalls, what_is_not_answered_is_sent_again_after_twice_the_time) {

@@ -41,21 +41,21 @@ void UdpCalls::announce(Entry& entry, std::uint64_t id, MonoTime now) {
       room, udp::AnnounceRequest{.connection = id,
                                  .transaction = way.transaction,
                                  .announce = way.call.request.announce,
-                                 .claimed = way.endpoint.is_v6 ? std::nullopt : way.claimed,
+                                 .claimed = way.route.to.is_v6 ? std::nullopt : way.claimed,
                                  .options = way.options});
-  const Status sent = outside_.send(way.endpoint, {room.data(), bytes});
+  const Status sent = outside_.send(way.route, {room.data(), bytes});
   if (!sent.ok()) try_next(entry, sent, now);
 }
 
-void UdpCalls::ask_for_id(const Endpoint& endpoint, Server& server, MonoTime now) {
+void UdpCalls::ask_for_id(const UdpRoute& route, Server& server, MonoTime now) {
   if (server.transaction == 0) {
     server.transaction = new_transaction();
-    questions_.emplace(server.transaction, endpoint);
+    questions_.emplace(server.transaction, route);
   }
   server.asked = now;
   std::array<std::uint8_t, udp::kConnectRequestBytes> room;
   udp::write(room, udp::ConnectRequest{.transaction = server.transaction});
-  const Status sent = outside_.send(endpoint, room);
+  const Status sent = outside_.send(route, room);
   if (sent.ok()) return;
   for (const Number number : std::set<Number>(server.waiting))
     if (const auto entry = calls_.find(number); entry != calls_.end()) try_next(*entry, sent, now);
@@ -110,13 +110,13 @@ UdpCalls::Entry* UdpCalls::announced(std::uint32_t transaction, const Endpoint& 
   const auto known = announces_.find(transaction);
   if (known == announces_.end()) return nullptr;
   Entry& entry = *calls_.find(known->second);
-  return entry.second.endpoint == from ? &entry : nullptr;
+  return entry.second.route.to == from ? &entry : nullptr;
 }
 
 UdpCalls::Server* UdpCalls::asked(std::uint32_t transaction, const Endpoint& from) {
   const auto known = questions_.find(transaction);
-  if (known == questions_.end() || known->second != from) return nullptr;
-  return &servers_.find(from)->second;
+  if (known == questions_.end() || known->second.to != from) return nullptr;
+  return &servers_.find(known->second)->second;
 }
 
 std::uint32_t UdpCalls::new_transaction() {

@@ -136,12 +136,16 @@ void UdpUpstreams::receive(const std::optional<UpstreamSocket>& socket) {
   }
 }
 
-Status UdpUpstreams::send(const Endpoint& to, udp::Bytes packet) {
+Status UdpUpstreams::send(const UdpRoute& route, udp::Bytes packet) {
+  const Endpoint& to = route.to;
   const auto& socket = to.is_v6 ? sockets_.v6 : sockets_.v4;
   if (!socket)
     return error(Code::unavailable,
                  std::string("there is no ") + (to.is_v6 ? "IPv6" : "IPv4") + " here");
-  return socket->send(to, packet);
+  if (route.from && route.from->is_v6 != to.is_v6)
+    return error(Code::unavailable, std::string("it has an ") + (to.is_v6 ? "IPv6" : "IPv4") +
+                                        " address, and what to send from is of the other family");
+  return socket->send(to, route.from, packet);
 }
 
 void UdpUpstreams::look_up(const UdpName& name) {

@@ -62,7 +62,7 @@ class UdpUpstreams final : public UpstreamTransport, private UdpOutside {
 
   UdpUpstreams(UdpUpstreamsOptions options, Sockets sockets);
 
-  Status send(const Endpoint& to, udp::Bytes packet) override;
+  Status send(const UdpRoute& route, udp::Bytes packet) override;
   void look_up(const UdpName& name) override;
 
   void run(const std::stop_token& stop);

@@ -58,6 +58,46 @@ TEST(UdpUpstreams, an_announce_arrives_whole_and_so_does_its_answer) {
   EXPECT_EQ(seen->claimed->address, claimed);
 }
 
+TEST(UdpUpstreams, packets_are_sent_from_the_address_that_the_upstream_wants) {
+  for (const auto& [server, bind] :
+       {std::pair("127.0.0.1", "127.0.0.7"), std::pair("127.0.0.1", "127.0.0.8"),
+        std::pair("::1", "::1")}) {
+    Kept<std::string> client;
+    const auto usual = UdpTracker::usual();
+    UdpTracker tracker(
+        [&](UdpTracker& self, const udp::Request& request) {
+          client.set(self.client());
+          usual(self, request);
+        },
+        server);
+    const std::string host = server[0] == ':' ? "[::1]" : server;
+    auto request = request_to(tracker.uri(host));
+    const auto upstreams = open();
+    EXPECT_EQ(ask(*upstreams, request).outcome, UpstreamOutcome::ok);
+    EXPECT_EQ(client.get(), server);
+    request.upstream = std::make_shared<const UpstreamConfig>(
+        UpstreamConfig{.uri = tracker.uri(host), .bind = bind});
+    const auto result = ask(*upstreams, request);
+    EXPECT_EQ(result.outcome, UpstreamOutcome::ok) << result.reason;
+    EXPECT_EQ(client.get(), bind);
+    EXPECT_EQ(tracker.connects, 2u) << "an id belongs to the address that it was given to";
+  }
+}
+
+TEST(UdpUpstreams, an_address_that_packets_cannot_be_sent_from_is_told) {
+  const UdpTracker tracker;
+  const auto upstreams = open();
+  for (const char* const bind : {"192.0.2.1", "::1", "nowhere"}) {
+    auto request = request_to(tracker.uri());
+    request.upstream =
+        std::make_shared<const UpstreamConfig>(UpstreamConfig{.uri = tracker.uri(), .bind = bind});
+    const auto result = ask(*upstreams, request);
+    EXPECT_EQ(result.outcome, UpstreamOutcome::unreachable);
+    EXPECT_NE(result.reason, "") << bind;
+  }
+  EXPECT_EQ(tracker.connects, 0u);
+}
+
 TEST(UdpUpstreams, every_byte_of_hash_and_peer_arrives) {
   Kept<Announce> seen;
   const auto usual = UdpTracker::usual();

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -36,6 +37,32 @@ net::Address address_of(const Endpoint& endpoint) {
   return address;
 }
 
+constexpr std::size_t kSourceBytesMax =
+    CMSG_SPACE(std::max(sizeof(in_pktinfo), sizeof(in6_pktinfo)));
+
+template <class Info>
+void put_info(msghdr& message, int level, int type, const Info& info) {
+  message.msg_controllen = CMSG_SPACE(sizeof info);
+  cmsghdr* const head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = level;
+  head->cmsg_type = type;
+  head->cmsg_len = CMSG_LEN(sizeof info);
+  std::memcpy(CMSG_DATA(head), &info, sizeof info);
+}
+
+/// The socket is bound to every address: each packet says from which it goes.
+void set_source(msghdr& message, std::span<char> control, const Endpoint& from) {
+  message.msg_control = control.data();
+  if (from.is_v6) {
+    in6_pktinfo info{};
+    std::memcpy(&info.ipi6_addr, from.address.data(), sizeof info.ipi6_addr);
+    return put_info(message, IPPROTO_IPV6, IPV6_PKTINFO, info);
+  }
+  in_pktinfo info{};
+  std::memcpy(&info.ipi_spec_dst, from.address.data(), sizeof info.ipi_spec_dst);
+  put_info(message, IPPROTO_IP, IP_PKTINFO, info);
+}
+
 Failure failed(const char* doing, int number) {
   return error(Code::unavailable,
                std::string(doing) + ": " + std::generic_category().message(number));
@@ -59,10 +86,18 @@ Result<UpstreamSocket> UpstreamSocket::open(Family family) {
   return UpstreamSocket(std::move(socket));
 }
 
-Status UpstreamSocket::send(const Endpoint& to, std::span<const std::uint8_t> packet) const {
-  const net::Address address = address_of(to);
-  const ssize_t sent = ::sendto(socket_.get(), packet.data(), packet.size(), MSG_NOSIGNAL,
-                                address.raw(), address.bytes);
+Status UpstreamSocket::send(const Endpoint& to, const std::optional<Endpoint>& from,
+                            std::span<const std::uint8_t> packet) const {
+  net::Address address = address_of(to);
+  iovec bytes{.iov_base = const_cast<std::uint8_t*>(packet.data()), .iov_len = packet.size()};
+  msghdr message{};
+  message.msg_name = &address.storage;
+  message.msg_namelen = address.bytes;
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<char, kSourceBytesMax> control{};
+  if (from) set_source(message, control, *from);
+  const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
   if (sent >= 0 || errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == EINTR)
     return {};
   return failed("cannot send there", errno);

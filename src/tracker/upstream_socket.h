@@ -23,9 +23,11 @@ class UpstreamSocket {
   /// `unavailable` if the machine has no such addresses.
   static Result<UpstreamSocket> open(Family family);
 
-  /// `unavailable` if nothing can be sent there. A packet for which there is no room at the moment
+  /// `from`, of the same family, is the address of this machine to send from; nothing: any.
+  /// `unavailable` if nothing can be sent so. A packet for which there is no room at the moment
   /// is lost, as any may be.
-  Status send(const Endpoint& to, std::span<const std::uint8_t> packet) const;
+  Status send(const Endpoint& to, const std::optional<Endpoint>& from,
+              std::span<const std::uint8_t> packet) const;
 
   struct Received {
     Endpoint from = {};

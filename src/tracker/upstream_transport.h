@@ -22,6 +22,7 @@ struct UpstreamConfig {
   std::string uri = {};   ///< http, https or udp.
   std::string ip = {};    ///< The address to announce instead of the peer's; empty: the peer's.
   std::string host = {};  ///< The Host header; empty: that of the uri.
+  std::string bind = {};  ///< The address of this machine to send from; empty: any.
 
   friend bool operator==(const UpstreamConfig&, const UpstreamConfig&) = default;
 };

@@ -144,6 +144,9 @@ class UdpTracker {
     };
   }
 
+  /// Who sent the request that is being served.
+  std::string client() const { return net::peer_name(client_.storage); }
+
   std::atomic<unsigned> connects = 0;
   std::atomic<unsigned> announces = 0;
 

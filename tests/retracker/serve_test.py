@@ -120,6 +120,20 @@ class Forwarding(RetrackerTest):
         self.assertEqual(upstream.events().count(b"stopped"), 2)
         self.assertEqual(upstream.told[-1]["peer_id"], peer_id(2))
 
+    def test_a_forwarder_is_told_from_the_address_that_its_entry_names(self):
+        upstream = Upstream(self)
+        self.write("forwarders", f"- {{name: a, uri: '{upstream.uri}', bind: 127.0.0.7}}\n"
+                                 f"- {{name: b, uri: '{upstream.uri}'}}\n")
+        tracker = Tracker(self, "-f", self.path("forwarders"))
+        tracker.announce(HASH, peer_id(1), 7001)
+        wait_until(lambda: self.stats(tracker)["jobs"]["succeeded"] == 2, "both")
+        self.assertEqual(sorted(upstream.clients), ["127.0.0.1", "127.0.0.7"])
+        self.write("forwarders", f"- {{name: a, uri: '{upstream.uri}', bind: 127.0.0.8}}\n")
+        tracker.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: len(self.stats(tracker)["forwarders"]) == 1, "the reload")
+        tracker.announce(ODD, peer_id(1), 7001)
+        wait_until(lambda: "127.0.0.8" in upstream.clients, "the other address")
+
     def test_never_disables_and_a_reload_enables(self):
         upstream = Upstream(self, {b"failure reason": b"go away", b"retry in": b"never"})
         tracker = self.start(upstream)

@@ -146,7 +146,7 @@ class Upstream:
     """
 
     def __init__(self, case, answer=None):
-        self.told = []
+        self.told, self.clients = [], []
         self.answer = answer or {b"interval": 1800, b"peers": compact(("203.0.113.9", 99))}
         self.status = 200
         self.gate = threading.Event()
@@ -160,6 +160,7 @@ class Upstream:
                 query = self.path.partition("?")[2]
                 outer.told.append({name: urllib.parse.unquote_to_bytes(value) for name, _, value in
                                    (part.partition("=") for part in query.split("&"))})
+                outer.clients.append(self.client_address[0])
                 outer.gate.wait(PATIENCE)
                 if callable(outer.answer):
                     return outer.answer(self)
