@@ -9,6 +9,7 @@
 #include "cli/visible.h"
 #include "net/address.h"
 #include "net/http_url.h"
+#include "net/proxy.h"
 #include "retracker/yaml_file.h"
 
 namespace sluice::cli {
@@ -21,11 +22,12 @@ struct Key {
   std::string_view name;
   std::string Upstream::* member;
 };
-constexpr std::array<Key, 5> kKeys = {{{"uri", &Upstream::uri},
+constexpr std::array<Key, 6> kKeys = {{{"uri", &Upstream::uri},
                                        {"name", &Upstream::name},
                                        {"ip", &Upstream::ip},
                                        {"host", &Upstream::host},
-                                       {"bind", &Upstream::bind}}};
+                                       {"bind", &Upstream::bind},
+                                       {"proxy", &Upstream::proxy}}};
 using Values = std::array<std::string, kKeys.size()>;
 
 struct Uri {
@@ -80,9 +82,21 @@ Status check_address(const std::string& key, const std::string& value) {
                key + " " + in_quotes(value) + ": write an address, as 203.0.113.7 or 2001:db8::7");
 }
 
+/// What is said of it does not show it, as it may hold a password.
+Status check_proxy(const Upstream& upstream) {
+  if (upstream.proxy.empty()) return {};
+  if (upstream.uri.starts_with("udp:"))
+    return error(Code::invalid_argument,
+                 "proxy: no proxy leads to a tracker over UDP; leave it out, or write an http uri");
+  if (const auto proxy = net::parse_proxy(upstream.proxy); !proxy)
+    return error(Code::invalid_argument, "proxy: " + proxy.error().message());
+  return {};
+}
+
 Status check(const Upstream& upstream) {
   SLUICE_TRY(check_address("ip", upstream.ip));
   SLUICE_TRY(check_address("bind", upstream.bind));
+  SLUICE_TRY(check_proxy(upstream));
   if (!std::ranges::all_of(upstream.host, is_plain))
     return error(Code::invalid_argument,
                  "host " + in_quotes(upstream.host) + ": write a name, as tracker.example.org");

@@ -7,6 +7,7 @@
 //     ip: 203.0.113.7           # announced in place of the peer's address
 //     host: tracker.internal    # the Host header; else that of the uri
 //     bind: 192.0.2.7           # the address of this machine to send from
+//     proxy: socks5://host:1080 # the way to it; not for udp
 #pragma once
 
 #include <sluice/result.h>

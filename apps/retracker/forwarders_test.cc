@@ -37,6 +37,7 @@ TEST(Forwarders, an_entry_is_a_uri_or_a_map) {
       "  ip: 2001:db8::7\n"
       "  host: c.example:80\n"
       "  bind: 192.0.2.7\n"
+      "  proxy: socks5://u:p@d.example:1080\n"
       "- {uri: 'HTTP://D.example/x?y=z', name: ~}\n");
   EXPECT_EQ(found.forwarders,
             (Upstreams{{.name = "a.example:6969", .uri = "udp://a.example:6969/announce"},
@@ -44,6 +45,7 @@ TEST(Forwarders, an_entry_is_a_uri_or_a_map) {
                         .uri = "https://b.example/announce",
                         .ip = "2001:db8::7",
                         .host = "c.example:80",
+                        .proxy = "socks5://u:p@d.example:1080",
                         .bind = "192.0.2.7"},
                        {.name = "d.example:80", .uri = "http://D.example/x?y=z"}}));
   EXPECT_TRUE(found.warnings.empty());
@@ -112,6 +114,9 @@ TEST(Forwarders, what_is_wrong_is_told_with_its_line) {
                                   "- {uri: 'http://b/x', ip: 1.2.3}\n",
                                   "- {uri: 'http://b/x', bind: b.example}\n",
                                   "- {uri: 'udp://b:1/x', bind: '1.2.3.4:5'}\n",
+                                  "- {uri: 'UDP://b:1/x', proxy: 'socks5://c:1'}\n",
+                                  "- {uri: 'http://b/x', proxy: 'socks5://c'}\n",
+                                  "- {uri: 'http://b/x', proxy: 'c:1080'}\n",
                                   "- {uri: 'http://b/x', ip: \"1.2.3.4\\0x\"}\n",
                                   "- {uri: 'http://b/x', name: \"a\\nb\"}\n",
                                   "- {uri: 'http://b/x', name: \"a\\x7f\"}\n",

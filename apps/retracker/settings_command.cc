@@ -9,6 +9,7 @@
 #include "cli/terminal.h"
 #include "cli/visible.h"
 #include "codec/json.h"
+#include "net/proxy.h"
 #include "retracker/context.h"
 #include "retracker/forwarders.h"
 
@@ -80,6 +81,12 @@ Result<int> show_settings(Context& context, const Arguments& arguments) {
   return 0;
 }
 
+/// Without its login.
+std::string proxy_place(const tracker::UpstreamConfig& upstream) {
+  const auto proxy = net::parse_proxy(upstream.proxy);
+  return proxy ? proxy->place() : std::string();
+}
+
 std::string forwarders_json(const std::vector<tracker::UpstreamConfig>& upstreams) {
   codec::json::Writer writer;
   writer.array();
@@ -88,6 +95,7 @@ std::string forwarders_json(const std::vector<tracker::UpstreamConfig>& upstream
     if (!one.ip.empty()) writer.name("ip").string(one.ip);
     if (!one.host.empty()) writer.name("host").string(one.host);
     if (!one.bind.empty()) writer.name("bind").string(one.bind);
+    if (!one.proxy.empty()) writer.name("proxy").string(proxy_place(one));
     writer.end_object();
   }
   return writer.end_array().take() + "\n";
@@ -108,12 +116,17 @@ Result<int> show_forwarders(Context& context, const Arguments& arguments) {
                           {.title = "URI", .may_cut = true},
                           {.title = "IP", .priority = 1},
                           {.title = "HOST", .may_cut = true, .priority = 2},
-                          {.title = "BIND", .priority = 2}},
+                          {.title = "BIND", .priority = 2},
+                          {.title = "PROXY", .may_cut = true, .priority = 2}},
               .rows = {}};
   const auto or_dash = [](const std::string& text) { return text.empty() ? "-" : text; };
   for (const tracker::UpstreamConfig& one : found.forwarders)
-    table.rows.push_back(
-        {{one.name}, {one.uri}, {or_dash(one.ip)}, {or_dash(one.host)}, {or_dash(one.bind)}});
+    table.rows.push_back({{one.name},
+                          {one.uri},
+                          {or_dash(one.ip)},
+                          {or_dash(one.host)},
+                          {or_dash(one.bind)},
+                          {or_dash(proxy_place(one))}});
   write_table(table);
   return 0;
 }

@@ -79,9 +79,15 @@ Result<std::shared_ptr<ClientCall>> make_call(ClientRequest request, HttpClient:
       return error(Code::invalid_argument,
                    "what to send from is no address: write 192.0.2.1 or 2001:db8::1");
   }
+  if (!request.proxy.empty()) {
+    SLUICE_LET(proxy, parse_proxy(request.proxy));
+    if (url.scheme == HttpUrl::Scheme::unix_socket)
+      return error(Code::invalid_argument, "no proxy leads to a Unix socket: leave it out");
+    call->tunnel = std::make_shared<const Tunnel>(Tunnel{std::move(proxy), url.host, url.port});
+  }
   std::string head = head_of(request, url);
   call->origin = url.origin();
-  call->way = call->origin + " " + request.from;
+  call->way = call->origin + " " + request.from + " " + request.proxy;
   call->url = std::move(url);
   call->repeatable = request.repeatable || may_be_repeated(request.method);
   call->request = std::make_shared<const Outgoing>(

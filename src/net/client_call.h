@@ -10,6 +10,7 @@
 #include <string>
 
 #include "net/client_connection.h"
+#include "net/client_tunnel.h"
 #include "net/http_client.h"
 #include "net/http_url.h"
 
@@ -20,7 +21,8 @@ struct ClientCall {
   HttpUrl url = {};
   std::string origin = {};
   std::optional<Address> from = {};
-  std::string way = {};  ///< Calls of one way can use the same connection.
+  std::shared_ptr<const Tunnel> tunnel = {};  ///< Null: none. The last connection dies last.
+  std::string way = {};                       ///< Calls of one way can use the same connection.
   std::shared_ptr<const Outgoing> request = {};
   bool repeatable = false;
   HttpClient::Done done = {};  ///< Empty once it was called.

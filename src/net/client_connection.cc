@@ -40,6 +40,7 @@ Task<std::string> ClientConnection::connect(std::vector<Address> addresses, Mono
     why = co_await connect_to(addresses[i], (until - loop_.now()) / left);
     if (why.empty()) break;
   }
+  if (why.empty() && way_.tunnel) why = co_await open_tunnel(stream_->socket(), *way_.tunnel);
   if (why.empty()) why = co_await stream_->shake_hands();
   co_return why;
 }
@@ -63,8 +64,8 @@ std::string ClientConnection::bind_to(const Address& from) {
 
 Task<std::string> ClientConnection::connect_to(const Address& address, Duration time) {
   Socket& socket = stream_->socket();
-  if (from_) {
-    if (std::string why = bind_to(*from_); !why.empty()) co_return why;
+  if (way_.from) {
+    if (std::string why = bind_to(*way_.from); !why.empty()) co_return why;
   }
   Timer limit(loop_.context());
   limit.expires_after(std::min(time, kTimerMax));

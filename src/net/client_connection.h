@@ -15,6 +15,7 @@
 
 #include "net/address.h"
 #include "net/client_stream.h"
+#include "net/client_tunnel.h"
 #include "net/http_answer.h"
 #include "net/loop.h"
 
@@ -30,9 +31,13 @@ struct Outgoing {
 /// Carries one request after the other. Lives on its loop's thread; tasks keep it alive.
 class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
  public:
-  /// `from`: the address of this machine to send from.
-  ClientConnection(Loop& loop, std::unique_ptr<ClientStream> stream, std::optional<Address> from)
-      : loop_(loop), stream_(std::move(stream)), from_(from) {}
+  /// How it gets there.
+  struct Way {
+    std::optional<Address> from = {};           ///< The address of this machine to send from.
+    std::shared_ptr<const Tunnel> tunnel = {};  ///< Null: none. Connections die last.
+  };
+  ClientConnection(Loop& loop, std::unique_ptr<ClientStream> stream, Way way)
+      : loop_(loop), stream_(std::move(stream)), way_(std::move(way)) {}
 
   /// Tries the addresses one after the other, none for so long that no time is left for the rest.
   /// Empty, or why not.
@@ -63,7 +68,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
 
   Loop& loop_;
   const std::unique_ptr<ClientStream> stream_;
-  const std::optional<Address> from_;
+  const Way way_;
   bool closed_ = false;
   bool answered_ = false;
   bool good_ = false;

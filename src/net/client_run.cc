@@ -13,7 +13,10 @@ namespace {
 constexpr std::size_t kAddressesMax = 6;
 
 Status unreachable(const ClientCall& call, std::string_view why) {
-  return {Code::unavailable, "cannot connect to " + call.origin + ": " + std::string(why)};
+  const std::string through =
+      call.tunnel ? " through " + call.tunnel->proxy.place() : std::string();
+  return {Code::unavailable,
+          "cannot connect to " + call.origin + through + ": " + std::string(why)};
 }
 
 Status unknown(const ClientCall& call, std::string_view why) {
@@ -69,14 +72,20 @@ void ClientPool::open(const Call& call) {
   auto stream = call->url.scheme == HttpUrl::Scheme::https
                     ? make_tls_stream(loop_, call->tls, call->url.host)
                     : make_plain_stream(loop_);
-  const auto connection = std::make_shared<ClientConnection>(loop_, std::move(stream), call->from);
+  const auto connection = std::make_shared<ClientConnection>(
+      loop_, std::move(stream), ClientConnection::Way{call->from, call->tunnel});
   call->connection = connection;
   call->connecting = true;
   set_alarm(call, std::min(call->deadline, later(loop_.now(), options_.connect_time)));
   if (call->url.scheme == HttpUrl::Scheme::unix_socket)
     return connect(call, unix_address(call->url.host).map([](Address one) { return Some{one}; }));
-  if (const auto address = numeric_address(call->url.host, call->url.port))
-    return connect(call, Some{*address});
+  if (call->tunnel && options_.public_addresses_only)
+    return end(call, error(Code::permission_denied,
+                           call->origin + " is not asked through a proxy, as only addresses of the "
+                                          "public internet are allowed"));
+  const std::string& host = call->tunnel ? call->tunnel->proxy.host : call->url.host;
+  const std::uint16_t port = call->tunnel ? call->tunnel->proxy.port : call->url.port;
+  if (const auto address = numeric_address(host, port)) return connect(call, Some{*address});
   // Holds nothing on the resolver's thread that belongs on this one.
   auto done = [&loop = loop_, weak = weak_from_this(), late = Late(call),
                opened = std::weak_ptr(connection)](const Result<Some>& addresses) {
@@ -88,7 +97,7 @@ void ClientPool::open(const Call& call) {
         self->connect(late_call, addresses);
     });
   };
-  call->look_up = resolver_->find(call->url.host, call->url.port, std::move(done));
+  call->look_up = resolver_->find(host, port, std::move(done));
 }
 
 void ClientPool::connect(const Call& call, Result<Some> addresses) {

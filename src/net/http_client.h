@@ -32,6 +32,9 @@ struct ClientRequest {
   /// The address of this machine to send from, as "192.0.2.1" or "2001:db8::1"; empty: whichever
   /// leads there. Addresses of the other family are not tried.
   std::string from = {};
+  /// Goes through a proxy, as "socks5://host:1080" (proxy.h), which looks up the name in the URL;
+  /// empty: through none. `from` is then where the proxy is asked from.
+  std::string proxy = {};
   /// Further fields. Host, Content-Length and the others that frame a message are not among them.
   std::vector<std::pair<std::string, std::string>> headers = {};
   std::string body = {};
@@ -45,7 +48,7 @@ struct ClientRequest {
 
 struct HttpClientOptions {
   std::size_t connections_max = 256;
-  /// A host is a scheme, a name and a port, and the way there (`from`).
+  /// A host is a scheme, a name and a port, and the way there (`from`, `proxy`).
   std::size_t connections_per_host_max = 16;
   /// Calls that wait for a connection; those beyond fail with `limit_exceeded`.
   std::size_t waiting_max = 10'000;
@@ -61,7 +64,7 @@ struct HttpClientOptions {
   /// PEM: trusts what this file holds and nothing else. Empty: what the system trusts.
   std::string ca_file = {};
   /// Connects to no private, loopback or other special address and to no Unix socket, whatever name
-  /// led there: for URLs that strangers choose.
+  /// led there: for URLs that strangers choose. Nor does it ask proxies, who would.
   bool public_addresses_only = false;
 
   LookUp look_up = net::look_up;

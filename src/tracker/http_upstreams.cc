@@ -85,6 +85,7 @@ void HttpUpstreams::send(const std::shared_ptr<Call>& call) {
       {.url = call->url,
        .host = at_home ? call->request.upstream->host : "",
        .from = call->request.upstream->bind,
+       .proxy = call->request.upstream->proxy,
        .headers = {{"User-Agent", options_.user_agent}},
        .time = left},
       [this, call](Result<net::ClientResponse> answer) { answered(call, std::move(answer)); });

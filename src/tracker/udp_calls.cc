@@ -42,6 +42,8 @@ void UdpCalls::add(Call call, MonoTime now) {
     way.claimed = endpoint_of(upstream.ip, way.call.request.announce.endpoint.port);
     if (!way.claimed) return way.call.done(unreachable("its ip is no address"));
   }
+  if (!upstream.proxy.empty())
+    return way.call.done(unreachable("no proxy leads to a tracker over UDP"));
   if (!upstream.bind.empty()) {
     way.route.from = endpoint_of(upstream.bind, 0);
     if (!way.route.from) return way.call.done(unreachable("what to send from is no address"));

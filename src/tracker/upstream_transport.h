@@ -18,11 +18,12 @@ namespace sluice::tracker {
 
 /// A tracker that announces are forwarded to.
 struct UpstreamConfig {
-  std::string name = {};  ///< Unique in a list.
-  std::string uri = {};   ///< http, https or udp.
-  std::string ip = {};    ///< The address to announce instead of the peer's; empty: the peer's.
-  std::string host = {};  ///< The Host header; empty: that of the uri.
-  std::string bind = {};  ///< The address of this machine to send from; empty: any.
+  std::string name = {};   ///< Unique in a list.
+  std::string uri = {};    ///< http, https or udp.
+  std::string ip = {};     ///< The address to announce instead of the peer's; empty: the peer's.
+  std::string host = {};   ///< The Host header; empty: that of the uri.
+  std::string proxy = {};  ///< As net/proxy.h has it; empty: none. Only for http and https.
+  std::string bind = {};   ///< The address of this machine to send from; empty: any.
 
   friend bool operator==(const UpstreamConfig&, const UpstreamConfig&) = default;
 };

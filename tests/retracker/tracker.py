@@ -145,7 +145,7 @@ class Upstream:
     dictionary, or by a function of the handler.
     """
 
-    def __init__(self, case, answer=None):
+    def __init__(self, case, answer=None, tls=None):
         self.told, self.clients = [], []
         self.answer = answer or {b"interval": 1800, b"peers": compact(("203.0.113.9", 99))}
         self.status = 200
@@ -174,7 +174,7 @@ class Upstream:
             def log_message(self, *arguments):
                 pass
 
-        self.handler = Handler
+        self.handler, self.tls = Handler, tls
         self.resume(0)
         case.addCleanup(self.pause)
         case.addCleanup(self.gate.set)
@@ -182,6 +182,10 @@ class Upstream:
 
     def resume(self, port):
         self.server = Server(("127.0.0.1", port), self.handler)
+        if self.tls:
+            # Shaking hands is for the thread of the connection.
+            self.server.socket = self.tls.wrap_socket(self.server.socket, server_side=True,
+                                                      do_handshake_on_connect=False)
         self.server.daemon_threads = True
         self.server.handle_error = lambda *_: None  # Who asked may be gone by now.
         threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
