@@ -35,16 +35,18 @@ Manual manual() {
       .description =
           "Tells the clients near it of each other, over HTTP and UDP, and announces them to the\n"
           "trackers of a list, whose peers it hands on.\n",
-      .sections = {{"SETTINGS", settings()},
-                   {"FORWARDERS",
-                    "A YAML list. An entry is a uri (http, https or udp), or\n"
-                    "\\fIuri\\fR with \\fIname\\fR (of statistics), \\fIip\\fR (announced in "
-                    "place of the peer's address)\n"
-                    "and \\fIhost\\fR (the Host header).\n"},
-                   {"SIGNALS",
-                    "SIGTERM and SIGINT end it. SIGHUP: the forwarders and the lists of torrents "
-                    "are read again.\n"},
-                   {"EXIT STATUS", "0 ok, 1 failed, 2 wrong usage, 5 address or disk.\n"}}};
+      .sections = {
+          {"SETTINGS", settings()},
+          {"FORWARDERS",
+           "A YAML list. An entry is a uri (http, https or udp), or\n"
+           "\\fIuri\\fR with \\fIname\\fR (of statistics), \\fIip\\fR (announced in "
+           "place of the peer's address),\n"
+           "\\fIhost\\fR (the Host header), \\fIbind\\fR (the address that it is told from) and\n"
+           "\\fIproxy\\fR (socks5:// or http://, with user:password@ if wanted).\n"},
+          {"SIGNALS",
+           "SIGTERM and SIGINT end it. SIGHUP: the forwarders and the lists of torrents "
+           "are read again.\n"},
+          {"EXIT STATUS", "0 ok, 1 failed, 2 wrong usage, 5 address or disk.\n"}}};
 }
 
 }  // namespace sluice::cli
