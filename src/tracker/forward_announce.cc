@@ -83,22 +83,23 @@ void ForwardCore::select_upstreams(std::uint32_t peer) {
   const std::uint32_t all = options_.upstreams_per_announce_max;
   const std::uint32_t most = throttles ? std::min(all, options_.throttle_top_n) : all;
   const MonoTime at = now();
-  std::uint32_t told = 0;
-  for (std::size_t i = 0; i < order_.size(); ++i) {
-    std::swap(order_[i], order_[i + random_.below(order_.size() - i)]);
-    if (!eligible(order_[i], peer, at)) {
-      tell_later(order_[i], peer, at);
-      continue;
-    }
-    if (told == most) {
+  std::vector<UpstreamId> due;
+  for (const UpstreamId id : order_) {
+    if (eligible(id, peer, at))
+      due.push_back(id);
+    else
+      tell_later(id, peer, at);
+  }
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    if (i == most) {
       throttled_ += throttles && most < all ? 1 : 0;
       return;
     }
-    const JobId id = job_of(peer, order_[i]);
+    std::swap(due[i], due[i + random_.below(due.size() - i)]);
+    const JobId id = job_of(peer, due[i]);
     begin(id, jobs_[id].known ? JobPriority::refresh : JobPriority::first);
     // Dropped: there is no room for the others either.
     if (jobs_[id].state == JobState::idle) return;
-    ++told;
   }
 }
 

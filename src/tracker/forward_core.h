@@ -229,8 +229,8 @@ class ForwardCore {
 
   std::vector<Site> sites_;
   std::unordered_map<JobId, Running> running_;  ///< Dies before the sites, whose calls it holds.
-  std::vector<UpstreamId> order_;  ///< Of those that exist; shuffled with every announce.
-  std::deque<UpstreamId> ring_;    ///< Upstreams that may have something to start, by turns.
+  std::vector<UpstreamId> order_;               ///< Of those that exist, as they came.
+  std::deque<UpstreamId> ring_;  ///< Upstreams that may have something to start, by turns.
   std::vector<LocalPeer> peers_;
   std::vector<std::uint32_t> free_peers_;
   std::vector<Torrent> torrents_;
