@@ -11,6 +11,8 @@
 namespace sluice::bench {
 namespace {
 
+constexpr std::uint64_t kAgain = 20'000;
+
 /// Torrents that are announced at once, by one peer each, and the upstreams that are to hear of it.
 struct Case {
   std::string what;
@@ -24,6 +26,7 @@ struct Delivered {
   double count = 0;
   double peak_mib = 0;
   double cpu_us_each = 0;
+  double again_us_each = 0;  ///< CPU for an announce of what all upstreams have heard already.
 };
 
 Result<Delivered> deliver(const Part& part, const Case& one, std::size_t round) {
@@ -45,12 +48,15 @@ Result<Delivered> deliver(const Part& part, const Case& one, std::size_t round) 
   SLUICE_LET(told, upstreams.numbers(2));
   SLUICE_LET(cpu, tracker.process.cpu_used());
   SLUICE_LET(peak_mib, tracker.process.peak_mib());
+  SLUICE_LET(again, load.announce({.hashes = plan.hashes, .peers = 1}, kAgain));
+  SLUICE_LET(cpu_again, tracker.process.cpu_used());
   const auto count = static_cast<double>(told[0]);
   const auto ended = MonoTime(std::chrono::nanoseconds(told[1]));
   return Delivered{.seconds = std::chrono::duration<double>(ended - began).count(),
                    .count = count,
                    .peak_mib = peak_mib,
-                   .cpu_us_each = (cpu - cpu_before) * 1e6 / count};
+                   .cpu_us_each = (cpu - cpu_before) * 1e6 / count,
+                   .again_us_each = (cpu_again - cpu) * 1e6 / static_cast<double>(again.answers)};
 }
 
 Status measure(const Part& part, const Case& one, std::size_t rounds_count) {
@@ -71,6 +77,9 @@ Status measure(const Part& part, const Case& one, std::size_t rounds_count) {
        .bar = one.bar});
   part.report.add({.what = "  CPU us of the tracker for each",
                    .ours = number(middle(&Delivered::cpu_us_each))});
+  if (one.bar.name == "forward_5000_udp")
+    part.report.add({.what = "  a UDP announce of what all of them know: CPU us of the tracker",
+                     .ours = number(middle(&Delivered::again_us_each))});
   if (one.bar.name == "forward_50000")
     part.report.add({.what = "  memory of the tracker, MiB",
                      .ours = number(middle(&Delivered::peak_mib)),
