@@ -45,5 +45,4 @@ std::vector<Command> token_commands();
 /// Of commands that work on the store.
 std::vector<Option> store_options();
 
-
 }  // namespace sluice::cli

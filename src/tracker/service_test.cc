@@ -30,7 +30,9 @@ class BusyClock final : public Clock {
     clock_.sleep_for(duration, stop);
   }
   bool happened() const { return left_ <= 0; }
-  void calm_down() { happens_ = [] {}; }
+  void calm_down() {
+    happens_ = [] {};
+  }
 
  private:
   ManualClock clock_;

@@ -58,9 +58,9 @@ class Exchange {
   /// Keeps these leases alive. Those that were lost are found in `Taken::lost`.
   void extend(std::vector<queue::ExtendRequest> requests);
   /// Claims up to this many, beginning now, and goes on until it has got some; perhaps fewer, if
-  /// fewer were wanted when it began. What has been taken meanwhile counts as part of them. Replaces
-  /// what was wanted before. If `flushing`, also begins a transaction with what is settled, if
-  /// anything is; both are one.
+  /// fewer were wanted when it began. What has been taken meanwhile counts as part of them.
+  /// Replaces what was wanted before. If `flushing`, also begins a transaction with what is
+  /// settled, if anything is; both are one.
   void want(std::size_t jobs, bool flushing);
 
   struct Taken {
