@@ -11,11 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/histogram.h"
@@ -193,6 +195,7 @@ class ForwardCore {
   void remove_site(UpstreamId upstream);
   void leave_all();
   std::optional<UpstreamId> find_site(std::string_view name) const;
+  void forget_tracker_ids(UpstreamId upstream);
   void end_all();
 
   // forward_insight.cc
@@ -237,6 +240,8 @@ class ForwardCore {
   std::vector<std::uint32_t> free_torrents_;
   std::unordered_map<InfoHash, std::uint32_t, HashBytes> torrent_ids_;
   UpstreamPeers found_;
+  /// By torrent and upstream. Few upstreams give one, so that there is none in every Pair.
+  std::map<std::pair<std::uint32_t, UpstreamId>, std::string> tracker_ids_;
 
   BucketState first_bucket_;
   JobCounts counts_ = {};

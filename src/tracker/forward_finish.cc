@@ -57,6 +57,9 @@ void ForwardCore::finish_ok(JobId id, const UpstreamResult& result) {
   job.failures = 0;
   pair.refusals = 0;
   job.known = job.event != Event::stopped;
+  // One that is not said again stays what it was.
+  if (!result.tracker_id.empty())
+    tracker_ids_.insert_or_assign({job.torrent, job.upstream}, result.tracker_id);
   if (job.known) {
     const Duration interval = std::max(result.interval.value_or(options_.interval_default),
                                        result.min_interval.value_or(Duration{}));

@@ -213,6 +213,8 @@ void ForwardCore::try_to_forget_torrent(std::uint32_t torrent) {
     return;
   }
   torrent_ids_.erase(at.hash);
+  tracker_ids_.erase(tracker_ids_.lower_bound({torrent, 0}),
+                     tracker_ids_.upper_bound({torrent, kNobody}));
   at = {};
   free_torrents_.push_back(torrent);
 }

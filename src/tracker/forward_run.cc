@@ -162,6 +162,8 @@ UpstreamRequest ForwardCore::request_of(const Job& job) const {
   announce.event = job.event;
   if (job.event == Event::none && !job.known) announce.event = Event::started;
   if (job.event == Event::stopped) announce.wanted = 0;
+  const auto id = tracker_ids_.find({job.torrent, job.upstream});
+  if (id != tracker_ids_.end()) request.tracker_id = id->second;
   return request;
 }
 

@@ -24,6 +24,8 @@ void ForwardCore::reload(const std::vector<UpstreamConfig>& upstreams) {
       continue;
     }
     stay.push_back(*id);
+    // What one tracker said is no business of another.
+    if (sites_[*id].upstream->config()->uri != config.uri) forget_tracker_ids(*id);
     sites_[*id].upstream->set_config(config);
     if (sites_[*id].upstream->disabled()) enable_site(*id);
   }
@@ -48,10 +50,15 @@ void ForwardCore::remove_site(UpstreamId upstream) {
   for (Torrent& torrent : torrents_)
     if (upstream < torrent.pairs.size()) torrent.pairs[upstream] = {};
   found_.forget_upstream(upstream);
+  forget_tracker_ids(upstream);
   timers_.cancel(sites_[upstream].timer);
   std::erase(order_, upstream);
   std::erase(ring_, upstream);
   sites_[upstream] = {};
+}
+
+void ForwardCore::forget_tracker_ids(UpstreamId upstream) {
+  std::erase_if(tracker_ids_, [&](const auto& one) { return one.first.second == upstream; });
 }
 
 /// What is pending for it ends, whoever has left is forgotten.

@@ -30,6 +30,7 @@ struct SimMode {
   std::uint32_t retry_minutes = 0;
   std::optional<Duration> retry_after = {};
   std::string peers = {};  ///< IPv4, compact.
+  std::string tracker_id = {};
 };
 
 class SimTransport final : public UpstreamTransport {
@@ -40,12 +41,15 @@ class SimTransport final : public UpstreamTransport {
     MonoTime at = {};
     std::string upstream = {};
     Announce announce = {};
+    std::string tracker_id = {};
   };
 
   void announce(const UpstreamRequest& request, Done done) override {
     const SimMode& mode = mode_of(request.upstream->name);
-    sent.push_back(
-        {.at = clock_.mono(), .upstream = request.upstream->name, .announce = request.announce});
+    sent.push_back({.at = clock_.mono(),
+                    .upstream = request.upstream->name,
+                    .announce = request.announce,
+                    .tracker_id = request.tracker_id});
     const bool hangs = mode.kind == SimMode::Kind::black_hole;
     const MonoTime due = clock_.mono() + (hangs ? request.timeout : mode.after);
     answers_.emplace(due, std::pair(std::move(done), answer_of(mode)));
@@ -94,6 +98,7 @@ class SimTransport final : public UpstreamTransport {
         result.interval = mode.interval;
         result.min_interval = mode.min_interval;
         result.peers.v4 = mode.peers;
+        result.tracker_id = mode.tracker_id;
         break;
       case black_hole:
         result.reason = "timed out";

@@ -36,7 +36,8 @@ UpstreamResult read_ok(const net::ClientResponse& response) {
   return {.outcome = UpstreamOutcome::ok,
           .interval = answer->interval,
           .min_interval = answer->min_interval,
-          .peers = std::move(answer->peers)};
+          .peers = std::move(answer->peers),
+          .tracker_id = std::move(answer->tracker_id)};
 }
 
 UpstreamResult read_refusal(const net::ClientResponse& response) {

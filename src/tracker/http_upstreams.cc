@@ -72,7 +72,8 @@ void HttpUpstreams::announce(const UpstreamRequest& request, Done done) {
     call->address = endpoint_of(upstream.ip, request.announce.endpoint.port);
     if (!call->address) return call->done(unreachable("its ip is no address"));
   }
-  call->url = upstream_target(upstream.uri, request.announce, {.address = call->address});
+  call->url = upstream_target(upstream.uri, request.announce,
+                              {.address = call->address, .tracker_id = request.tracker_id});
   send(call);
 }
 
@@ -105,9 +106,11 @@ void HttpUpstreams::redirect(const std::shared_ptr<Call>& call, const net::Clien
   auto to = redirect_of(answer, call->url);
   if (!to) return call->done(unreachable(to.error().message()));
   ++call->redirects;
-  call->url = names_a_torrent(*to)
-                  ? std::move(*to)
-                  : upstream_target(*to, call->request.announce, {.address = call->address});
+  call->url =
+      names_a_torrent(*to)
+          ? std::move(*to)
+          : upstream_target(*to, call->request.announce,
+                            {.address = call->address, .tracker_id = call->request.tracker_id});
   send(call);
 }
 

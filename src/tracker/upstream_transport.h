@@ -32,7 +32,8 @@ struct UpstreamRequest {
   /// Never null. Shared, as a reload may forget the upstream before its answer is here.
   std::shared_ptr<const UpstreamConfig> upstream = {};
   Announce announce = {};
-  Duration timeout = {};  ///< From the call to the answer.
+  std::string tracker_id = {};  ///< What it called itself in its last answer about the torrent.
+  Duration timeout = {};        ///< From the call to the answer.
 };
 
 enum class UpstreamOutcome : std::uint8_t {
@@ -49,6 +50,7 @@ struct UpstreamResult {
   std::optional<Duration> interval = {};
   std::optional<Duration> min_interval = {};
   PeerList peers = {};
+  std::string tracker_id = {};               ///< Empty: it did not say.
   std::optional<RetryIn> retry_in = {};      ///< Of one that is refused.
   std::optional<Duration> retry_after = {};  ///< Of one that is busy.
 };

@@ -16,7 +16,8 @@ class Proxies(RetrackerTest):
     def start(self, *entries, wait_ms=0, env=None):
         """The program with forwarders of these keys."""
         self.write("forwarders", json.dumps(entries))
-        return Tracker(self, "-f", self.path("forwarders"), "--set", f"first_reply_wait_ms={wait_ms}",
+        return Tracker(self, "-f", self.path("forwarders"),
+                       "--set", f"first_reply_wait_ms={wait_ms}",
                        "--set", "forwarder_retry_attempts=1", env=env)
 
     def port_of(self, upstream):
@@ -106,11 +107,11 @@ class Proxies(RetrackerTest):
         self.assertEqual(self.refused("forwarders", "-f", path),
                          f"{path}:1: proxy: no proxy leads to a tracker over UDP; leave it out, or "
                          "write an http uri")
-        self.write("forwarders", json.dumps([{"uri": "http://a", "proxy": "socks4://u:pass-1@b:1"}]))
+        self.write("forwarders", '[{"uri": "http://a", "proxy": "socks4://u:pass-1@b:1"}]')
         said = self.refused("forwarders", "-f", path)
         self.assertIn("proxy: it is of no kind that is spoken here: write socks5://", said)
         self.assertNotIn("pass-1", said)
-        self.write("forwarders", json.dumps([{"uri": "http://a", "proxy": "socks5://u:pass-1@b:1"}]))
+        self.write("forwarders", '[{"uri": "http://a", "proxy": "socks5://u:pass-1@b:1"}]')
         self.assertEqual(json.loads(self.printed("forwarders", "-f", path, "--json")),
                          [{"name": "a:80", "uri": "http://a", "proxy": "socks5://b:1"}])
         self.assertNotIn("pass-1", self.printed("forwarders", "-f", path))

@@ -134,6 +134,15 @@ class Forwarding(RetrackerTest):
         tracker.announce(ODD, peer_id(1), 7001)
         wait_until(lambda: "127.0.0.8" in upstream.clients, "the other address")
 
+    def test_what_an_upstream_calls_itself_is_told_to_it_again(self):
+        upstream = Upstream(self, {b"interval": 1800, b"peers": b"", b"tracker id": b"a b&c\xff"})
+        tracker = self.start(upstream)
+        tracker.announce(HASH, peer_id(1), 7001)
+        wait_until(lambda: self.stats(tracker)["jobs"]["succeeded"] == 1, "the first answer")
+        tracker.announce(HASH, peer_id(1), 7001, left=0, event="completed")
+        wait_until(lambda: len(upstream.told) == 2, "the second")
+        self.assertEqual([told.get("trackerid") for told in upstream.told], [None, b"a b&c\xff"])
+
     def test_never_disables_and_a_reload_enables(self):
         upstream = Upstream(self, {b"failure reason": b"go away", b"retry in": b"never"})
         tracker = self.start(upstream)
