@@ -119,8 +119,10 @@ class Patient {
                "inject=" + call + ":signal=KILL:when=" + when};
       ++tally_.kills_at_calls;
     }
+    // Its jobs are named after it: no two have the same.
+    const std::uint64_t seed = tally_.kills << 24 | random.next() >> 40;
     for (const std::string& word : {std::string(kActorPath), std::string("work"), store(), notes(),
-                                    dir_ / "pending", std::to_string(random.next() >> 40)})
+                                    dir_ / "pending", std::to_string(seed)})
       words.push_back(word);
     Child victim(words);
     if (killer == Killer::restart) ++tally_.kills_in_restart;
