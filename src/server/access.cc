@@ -66,10 +66,11 @@ std::optional<Room> Grant::take_room(std::size_t jobs) {
 
 Status Grant::recount(queue::Queues& queues, const Clock& clock) {
   const MutexLock counting(counting_);
+  std::uint64_t added_before = 0;
   {
     const MutexLock lock(mutex_);
     if (counted_ && clock.mono() - counted_at_ < kRecountPeriod) return {};
-    added_ = 0;  // What is added from here on may be counted twice: the safe side.
+    added_before = added_;
   }
   std::uint64_t sum = 0;
   for (std::string after;;) {
@@ -83,7 +84,10 @@ Status Grant::recount(queue::Queues& queues, const Clock& clock) {
     after = page.back().name;
   }
   const MutexLock lock(mutex_);
+  // Until now who asked for room had the old count with all that was added to it. What was added
+  // meanwhile may be in both: the safe side.
   counted_ = sum;
+  added_ -= added_before;
   counted_at_ = clock.mono();
   return {};
 }
