@@ -102,8 +102,8 @@ Daemon::Daemon(const Settings& settings, LogSink log)
     : settings_(settings),
       log_(std::move(log)),
       began_(clock_.mono()),
-      quick_random_(random_.next()),
       login_(settings.stats_user, settings.stats_password),
+      quick_random_(random_.next()),
       swarms_({.age = settings.age}, random_) {}
 
 Result<std::unique_ptr<Daemon>> Daemon::open(const Settings& settings, Lists lists, LogSink log) {
