@@ -74,7 +74,7 @@ TEST_P(OutputFile, is_unused_while_it_is_empty_and_open_once) {
     const Descriptor other(::open((dir / "out").c_str(), how | O_CLOEXEC));
     EXPECT_FALSE(is_unused(file.get()));
   }
-  Command command = shell("sleep 100");
+  Command command = shell("exec sleep 100");  // One process: what it had open is closed at its end.
   command.output = file.get();
   Process process = started(command);
   file = open_output(AT_FDCWD, dir / "out").value();
