@@ -12,6 +12,7 @@ import unittest
 from package import PROGRAMS, ROOT, SOME_DATE, Package, build, commit_date, output
 from harness import Client, Service, main, wait_until
 from programs import run
+from units import UnitChecks
 from shells import missing
 
 UNIT = "lib/systemd/system/sluiced.service"
@@ -294,33 +295,8 @@ class Settings(PackageTest):
         self.assertEqual(broken.code, 2, broken)
 
 
-class Unit(PackageTest):
-    def setUp(self):
-        super().setUp()
-        self.text = self.package.read(UNIT).decode()
-        # As if it were installed on this machine.
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "sluiced.service")
-        with open(self.path, "w", encoding="utf-8") as file:
-            file.write(self.text.replace("/usr/bin/sluiced", self.program("sluiced")))
-
-    def value(self, name):
-        (value,) = re.findall(rf"(?m)^{name}=(.*)$", self.text)
-        return value
-
-    def test_systemd_finds_no_mistake(self):
-        self.need("systemd-analyze")
-        done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
-                               self.path],
-                              capture_output=True, check=False)
-        said = [line for line in done.stderr.decode().splitlines() if "sluiced" in line]
-        self.assertEqual((done.returncode, said), (0, []), done)
-
-    def test_it_is_locked_in(self):
-        self.need("systemd-analyze")
-        # Of 100, where 100 is a program that may do everything.
-        output("systemd-analyze", "security", "--offline=yes", "--threshold=15", self.path)
+class Unit(UnitChecks, PackageTest):
+    service = "sluiced"
 
     def test_it_does_what_the_documents_say(self):
         for name, value in (("User", "sluice"), ("StateDirectory", "sluiced"), ("UMask", "0077"),

@@ -10,9 +10,9 @@ import tempfile
 import urllib.request
 
 from package_test import PackageTest, allowed_calls, read_text
-from package import output
 from harness import PATIENCE, main, wait_until
 from programs import run
+from units import UnitChecks
 
 UNIT = "lib/systemd/system/retracker.service"
 FILE = "etc/retracker.yaml"
@@ -52,30 +52,8 @@ class Settings(PackageTest):
             self.assertEqual(self.shown("-c", file.name)["stats_user"], "me")
 
 
-class Unit(PackageTest):
-    def setUp(self):
-        super().setUp()
-        self.text = self.package.read(UNIT).decode()
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.path = os.path.join(folder.name, "retracker.service")
-        with open(self.path, "w", encoding="utf-8") as file:
-            file.write(self.text.replace("/usr/bin/retracker", self.program("retracker")))
-
-    def value(self, name):
-        (value,) = re.findall(rf"(?m)^{name}=(.*)$", self.text)
-        return value
-
-    def test_systemd_finds_no_mistake(self):
-        self.need("systemd-analyze")
-        done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no",
-                               self.path], capture_output=True, check=False)
-        said = [line for line in done.stderr.decode().splitlines() if "retracker" in line]
-        self.assertEqual((done.returncode, said), (0, []), done)
-
-    def test_it_is_locked_in(self):
-        self.need("systemd-analyze")
-        output("systemd-analyze", "security", "--offline=yes", "--threshold=15", self.path)
+class Unit(UnitChecks, PackageTest):
+    service = "retracker"
 
     def test_it_does_what_the_documents_say(self):
         for name, value in (("User", "retracker"), ("StateDirectory", "retracker"),
