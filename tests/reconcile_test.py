@@ -25,23 +25,13 @@ from collections import Counter
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 EXAMPLE = os.path.join(ROOT, "examples", "reconcile")
-sys.path.insert(0, EXAMPLE)
+sys.path[:0] = [EXAMPLE, os.path.join(ROOT, "tests", "support")]
 
 import platforms  # noqa: E402
+from waiting import LONG, PATIENCE, wait_until  # noqa: E402
 
 RECONCILE = os.environ["RECONCILE"]
-LONG = bool(os.environ.get("SLUICE_LONG"))
-# Sanitizers and a loaded machine are slow; a test never waits for a time, only for a condition.
-PATIENCE = 600 if LONG else 120
 RETRIES = 3
-
-
-def wait_until(condition, what, pause=0.01):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError(f"waited {PATIENCE} s in vain for: {what}")
-        time.sleep(pause)
 
 
 def reports_of(platform, count):
@@ -365,7 +355,7 @@ class Kills(ReconcileTest):
         while len(self.server.asked) < count * 0.9:
             run = self.start()
             goal = len(self.server.asked) + chance.randrange(2 * step)
-            wait_until(lambda: len(self.server.asked) >= goal, "calls", 0.0005)
+            wait_until(lambda: len(self.server.asked) >= goal, "calls", pause=0.0005)
             time.sleep(chance.random() / 1000)
             kills += run.poll() is None
             run.kill()

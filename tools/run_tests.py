@@ -21,11 +21,12 @@ TERMINAL = sys.stdout.isatty()
 
 
 class Results:
-    """What the stages found; `failed` holds (test name, command that runs it again)."""
+    """What the stages found; `failed` holds (test name, command that runs it again), `skipped` a
+    line each with the reason."""
 
     def __init__(self):
         self.passed = 0
-        self.skipped = 0
+        self.skipped = []
         self.failed = []
         self.figures = []
 
@@ -38,7 +39,7 @@ class Results:
             say(f"--- {name}\n{output.rstrip()}\n---")
 
     def line(self):
-        skipped = f", {self.skipped} skipped" if self.skipped else ""
+        skipped = f", {len(self.skipped)} skipped" if self.skipped else ""
         return f"{self.passed} passed, {len(self.failed)} failed{skipped}"
 
 
@@ -123,7 +124,9 @@ def read_case(stage, case, reasons, results):
     skipped = case.find("skipped")
     # A test whose program is missing is "notrun" too, and that is a failure.
     if status == "disabled" or (skipped is not None and "SKIP" in skipped.get("message", "")):
-        results.skipped += 1
+        # As GoogleTest and Python's unittest say why.
+        why = re.search(r": Skipped\n(.+)|skipped '(.+)'", output)
+        results.skipped.append(f"{name} ({stage}): {why[1] or why[2] if why else 'disabled'}")
         return
     results.record(stage, name, status == "run", f"{output}\n{reasons.get(name, status)}")
 
@@ -221,11 +224,13 @@ def main():
             f" in {time.monotonic() - start:.0f} s")
     if results.figures:
         say("\n== figures\n" + "\n".join(results.figures))
+    if results.skipped:
+        say("\n== skipped, and why\n" + "\n".join(f"   {line}" for line in results.skipped))
     if results.failed:
         say("\n== failed, and how to run each again")
         for name, again in results.failed:
             say(f"   {name}\n      {again}")
-    if not results.passed and not results.failed:
+    if not results.passed and not results.failed and not results.skipped:
         say("No test was run: does the NAME occur in one?")
     say("\n" + results.line())
     return 0 if results.passed and not results.failed else 1

@@ -52,6 +52,10 @@ VIOLATIONS = [
     ("src/kv/pragma.h", SPDX, [(1, "pragma")]),
     ("src/kv/spdx.cc", "int a;\n", [(1, "spdx")]),
     ("src/kv/alone.h", HEADER + "\nstd::string text();\n", [(4, "header")]),
+    # Two that share a public header, which is then precompiled for them.
+    ("src/kv/shared.h", HEADER + "\n#include <sluice/kv.h>\n\nstd::string text();\n",
+     [(6, "header")]),
+    ("src/kv/sharing.h", HEADER + "\n#include <sluice/kv.h>\n\nint  number();\n", [(6, "format")]),
     ("src/kv/format.cc", SPDX + "int  a;\n", [(2, "format")]),
 ]
 

@@ -6,47 +6,27 @@ a home folder of its own; nothing it starts outlives it. Paths of trees are byte
 import contextlib
 import json
 import os
-import random
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
-import time
 import unittest
 
 import reference
 import reports
 from trees import ROOT
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from waiting import LONG, PATIENCE, chance, wait_until  # noqa: F401
+
 MIGRATE = os.environ["SLUICE_MIGRATE"]
-LONG = bool(os.environ.get("SLUICE_LONG"))
-# Sanitizers and a loaded machine are slow; a test never waits for a time, only for a condition.
-PATIENCE = int(os.environ.get("SLUICE_PATIENCE", 600 if LONG else 120))
 SAME, DIFFERENT, FAILED, INTERRUPTED = 0, 1, 2, 3
 INVALID, NOT_FOUND, CONFLICT, STORE = 2, 3, 4, 5
 VERDICTS = ("same", "attributes", "content", "missing", "extra", "clash", "newer", "unknown",
             "excluded")
 NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-
-
-def wait_until(condition, what, patience=PATIENCE):
-    """Returns what `condition` answers as soon as that is true."""
-    end = time.monotonic() + patience
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        if time.monotonic() > end:
-            raise AssertionError(f"waited {patience} s in vain for: {what}")
-        time.sleep(0.01)
-
-
-def chance(name):
-    """Random numbers that can be had again: SLUICE_SEED is what the test has printed."""
-    seed = os.environ.get("SLUICE_SEED") or str(random.SystemRandom().randrange(10**9))
-    print(f"{name}: SLUICE_SEED={seed}", flush=True)
-    return random.Random(seed)
 
 
 def seeds(default, long):

@@ -4,12 +4,9 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import time
 
 from harness import QUEUECTL, ToldTest, lines_of, main, wait_until
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from shells import bash_offers, fish_offers, zsh_line
 
 

@@ -5,14 +5,15 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from typing import NamedTuple
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from waiting import LONG, PATIENCE, wait_until  # noqa: F401
+
 RETRACKER = os.environ["RETRACKER"]
-LONG = bool(os.environ.get("SLUICE_LONG"))
-# Sanitizers and a loaded machine are slow; a test never waits for a time, only for a condition.
-PATIENCE = int(os.environ.get("SLUICE_PATIENCE", 600 if LONG else 120))
 
 
 class Ended(NamedTuple):
@@ -78,6 +79,18 @@ class RetrackerTest(unittest.TestCase):
 
     def stats(self, tracker):
         return json.loads(tracker.get("/stats?format=json"))
+
+    def check_books(self, stats):
+        """What was begun has ended, in one way, or is under way."""
+        jobs, queue = stats["jobs"], stats["queue"]
+        ended = (jobs["succeeded"] + jobs["failed"] + jobs["cancelled"] +
+                 sum(jobs["dropped"].values()))
+        self.assertEqual(jobs["created"], ended + jobs["pending"], stats)
+        self.assertEqual(jobs["pending"], queue["queued"] + queue["scheduled"] + queue["running"])
+        self.assertEqual(queue["running"], sum(one["in_flight"] for one in stats["forwarders"]))
+        for one in stats["forwarders"]:
+            self.assertEqual(one["sent"], one["ok"] + one["refused"] + one["busy"] +
+                             one["unreachable"] + one["given_up"] + one["in_flight"], one)
 
     def settings(self, *arguments, **options):
         """Each setting's value and where it is from, by name."""

@@ -1,7 +1,5 @@
 """The limits of tokens: requests in a second, and jobs that wait."""
 import json
-import os
-import sys
 import time
 
 from harness import in_step, in_threads, main, wait_past, wait_until
@@ -9,8 +7,6 @@ from raw import Raw, head
 from routes import JOB
 from tokens import TokenTest
 from v1 import held, path_of
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from prometheus import Metrics
 
 RATE, BACKLOG = 5, 10

@@ -1,9 +1,7 @@
 """Many connections that do little or nothing: they cost little, or are shut; others are served."""
 import errno
-import os
 import resource
 import selectors
-import sys
 import time
 import unittest
 from urllib.parse import quote
@@ -11,8 +9,6 @@ from urllib.parse import quote
 from harness import LONG, PATIENCE, Service, in_threads, main, wait_until
 from raw import Raw, chunked, head, push, request
 from watch import SANITIZED, WatchedTest, descriptors, memory_kib, percentile, timed
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from prometheus import Metrics
 
 HEALTH = head(b"GET /health HTTP/1.1")

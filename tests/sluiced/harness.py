@@ -6,11 +6,11 @@ outlive it. The log of the service is shown with a test that fails.
 import http.client
 import json
 import os
-import random
 import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,39 +20,14 @@ import unittest
 from typing import NamedTuple
 from urllib.parse import quote
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from waiting import LONG, PATIENCE, chance, wait_past, wait_until  # noqa: F401
+
 SLUICED = os.environ["SLUICED"]
-LONG = bool(os.environ.get("SLUICE_LONG"))
-# Sanitizers and a loaded machine are slow; a test never waits for a time, only for a condition.
-PATIENCE = 120
 JSON = {"content-type": "application/json"}
 # What a call raises when the service goes away in the middle of it.
 CUT = (OSError, http.client.HTTPException)
 ABSENT = object()
-
-
-def wait_until(condition, what, patience=PATIENCE):
-    """Returns what `condition` answers as soon as that is true."""
-    end = time.monotonic() + patience
-    while True:
-        answer = condition()
-        if answer:
-            return answer
-        if time.monotonic() > end:
-            raise AssertionError(f"waited {patience} s in vain for: {what}")
-        time.sleep(0.01)
-
-
-def wait_past(seconds):
-    """Returns when the clock is `seconds` further: for what must not happen until then."""
-    moment = time.time() + seconds
-    wait_until(lambda: time.time() > moment, f"{seconds} s to pass")
-
-
-def chance(name):
-    """Random numbers that can be had again: SLUICE_SEED is what the test has printed."""
-    seed = os.environ.get("SLUICE_SEED") or str(random.SystemRandom().randrange(10**9))
-    print(f"{name}: SLUICE_SEED={seed}", flush=True)
-    return random.Random(seed)
 
 
 def in_threads(number, body):
@@ -139,6 +114,16 @@ class Service:
     def connection(self):
         """It connects when it is used."""
         return http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
+
+    def shut(self):
+        """Whether nobody listens at its port any more."""
+        try:
+            socket.create_connection(("127.0.0.1", self.port), PATIENCE).close()
+        except ConnectionRefusedError:
+            return True
+        except ConnectionResetError:  # It came while the door was being shut.
+            return False
+        return False
 
     def first_line(self):
         end, line = time.monotonic() + PATIENCE, b""

@@ -2,12 +2,9 @@
 import os
 import re
 import subprocess
-import sys
 
 from harness import SLUICED, main
 from programs import ProgramTest, variable
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from shells import bash_offers, fish_offers, missing, zsh_line
 
 LEVELS = ["debug", "error", "info", "warning"]

@@ -1,13 +1,9 @@
 """What the service measures of itself is well-formed, and is what happened."""
 import math
-import os
 import socket
-import sys
 import unittest
 
 from harness import PATIENCE, OwnServiceTest, in_threads, main, wait_until
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import prometheus
 from prometheus import Metrics
 

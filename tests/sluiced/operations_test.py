@@ -279,19 +279,10 @@ class SignalTest(OwnServiceTest):
 
 
 class Signals(SignalTest):
-    def stops_listening(self):
-        try:
-            socket.create_connection(("127.0.0.1", self.service.port), PATIENCE).close()
-        except ConnectionRefusedError:
-            return True
-        except ConnectionResetError:  # It came while the door was being shut.
-            return False
-        return False
-
     def check_that_it_drains(self, number):
         raw = self.begun()
         self.service.process.send_signal(number)
-        wait_until(self.stops_listening, "it to stop listening")
+        wait_until(self.service.shut, "it to stop listening")
         raw.sendall(BODY[10:])
         answer = b""
         while more := raw.recv(1000):
