@@ -393,6 +393,10 @@ struct LmdbOptions {
   /// Takes the map's whole size from the disk at open, so that a full disk is met there and not
   /// later. No help on copy-on-write file systems.
   bool preallocate = false;
+  /// The most of the mapped file that stays in the memory of this process, about; 0: as much as the
+  /// kernel likes. What is given back is still in the kernel's cache. Looked at after commits and
+  /// after every few reads.
+  std::uint64_t resident_bytes_max = 0;
   unsigned readers_max = 500;
   const Clock* clock = &system_clock();
   LogSink log = {};

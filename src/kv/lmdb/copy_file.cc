@@ -5,31 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdint>
 
+#include "kv/lmdb/meta_pages.h"
+
 namespace sluice::kv {
 namespace {
-
-// One of the first two pages of a file of LMDB 0.9: its header of 16 bytes, then MDB_meta.
-struct MetaPage {
-  static constexpr std::uint32_t kMagic = 0xBEEFC0DE;
-  static constexpr std::uint32_t kVersion = 1;
-
-  std::uint64_t page_number;
-  std::uint64_t page_flags;
-  std::uint32_t magic;
-  std::uint32_t version;
-  std::uint64_t address;
-  std::uint64_t map_bytes;
-  std::array<std::uint64_t, 12> databases;
-  std::uint64_t last_page;
-  std::uint64_t transaction;
-};
-static_assert(sizeof(MetaPage) == 152, "LMDB's layout has no gaps");
-
-using MetaPages = std::array<MetaPage, 2>;
 
 // What a copy has in common with its original, besides what is stored.
 struct Numbers {
@@ -37,27 +19,8 @@ struct Numbers {
   std::uint64_t map_bytes = 0;
 };
 
-std::size_t page_bytes_of(MDB_env* env) {
-  MDB_stat stat{};
-  mdb_env_stat(env, &stat);
-  return stat.ms_psize;
-}
-
 Status cannot(std::string_view verb, const std::string& path, int rc) {
   return lmdb_status(rc, std::string("cannot ").append(verb).append(" ").append(path));
-}
-
-Result<MetaPages> read_meta_pages(int fd, std::size_t page_bytes) {
-  MetaPages pages{};
-  for (std::size_t i = 0; i < pages.size(); ++i) {
-    const auto at = static_cast<off_t>(i * page_bytes);
-    const ssize_t size = pread(fd, &pages[i], sizeof(MetaPage), at);
-    if (size < 0) return Failure{lmdb_status(errno, "cannot read the meta pages")};
-    if (size != sizeof(MetaPage) || pages[i].magic != MetaPage::kMagic ||
-        pages[i].version != MetaPage::kVersion)
-      return error(Code::corrupt, "the meta pages are not those of LMDB 0.9");
-  }
-  return pages;
 }
 
 // Another process may have given the store a larger map than this one has.

@@ -12,6 +12,7 @@
 #include "base/mutant.h"
 #include "codec/record.h"
 #include "kv/lmdb/create_store.h"
+#include "kv/lmdb/meta_pages.h"
 
 namespace sluice::kv {
 namespace {
@@ -136,6 +137,7 @@ Status Environment::open_env(const LmdbOptions& options) {
   if (mutant("kv.no_sync")) flags |= MDB_NOSYNC;
   SLUICE_TRY(step(mdb_env_open(env_, dir_.c_str(), flags, 0600)));
   close_on_exec(env_);
+  SLUICE_TRY(check_meta_pages(env_).with("cannot open the store in " + dir_));
   // Opened as it was stored, the map may grow but not shrink: other processes may rely on its size.
   if (info().me_mapsize < options.map_bytes)
     SLUICE_TRY(step(mdb_env_set_mapsize(env_, options.map_bytes)));

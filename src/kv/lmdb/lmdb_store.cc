@@ -84,6 +84,7 @@ LmdbStore::LmdbStore(LmdbOptions options, std::unique_ptr<SharedFile> shared,
       environment_(std::move(environment)),
       bells_(shared_->bell_words(), [this] { return environment_->info().me_last_txnid; }),
       reserve_bytes_(reserve_for(options_, environment_->info().me_mapsize)),
+      residence_(*environment_, options_.resident_bytes_max),
       readers_checked_(options_.clock->mono()),
       group_([this] { commit_batch(); }) {}
 
@@ -129,6 +130,7 @@ void LmdbStore::commit_batch() {
   }
   ring(batch);
   clear_stale_readers_now_and_then();
+  residence_.look();
   group_.finish(batch.requests);
 }
 
@@ -174,7 +176,7 @@ Status LmdbStore::begin(Batch& batch) {
   batch.epoch = epoch;
   batch.space.emplace(*environment_, raw, reserve_bytes_);
   SLUICE_TRY(gather_free_pages(*environment_, raw, reserve_bytes_));
-  SLUICE_LET(sink, LmdbSink::open(raw, environment_->dbi()));
+  SLUICE_LET(sink, LmdbSink::open(raw, environment_->dbi(), residence_));
   batch.sink.emplace(std::move(sink));
   return {};
 }
@@ -325,6 +327,7 @@ Status LmdbStore::do_read(const ReadBody& body, const ReadOptions& options) {
     status = Engine::run_read(body, view, options, *options_.clock);
   }
   mdb_txn_reset(txn.get());
+  if (++reads_ % Residence::kValuesPerLook == 0) residence_.look();
   const MutexLock lock(mutex_);
   idle_readers_.push_back(std::move(txn));
   return status;

@@ -14,6 +14,7 @@
 #include "kv/bells.h"
 #include "kv/lmdb/environment.h"
 #include "kv/lmdb/group_commit.h"
+#include "kv/lmdb/residence.h"
 #include "kv/lmdb/shared_file.h"
 #include "kv/lmdb/space.h"
 #include "kv/overlay.h"
@@ -80,6 +81,7 @@ class LmdbStore final : public Store {
   const std::unique_ptr<Environment> environment_;
   const Bells bells_;
   const std::uint64_t reserve_bytes_;
+  const Residence residence_;
 
   mutable Mutex mutex_;
   Status poison_ SLUICE_GUARDED_BY(mutex_);
@@ -90,6 +92,7 @@ class LmdbStore final : public Store {
   Overlay overlay_{kOverlayBytes};
   MonoTime readers_checked_;
 
+  std::atomic<std::uint32_t> reads_{0};
   std::atomic<std::uint64_t> commits_{0};
   std::atomic<std::uint64_t> refused_full_{0};
   std::atomic<std::uint64_t> bytes_written_{0};

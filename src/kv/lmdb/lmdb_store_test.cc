@@ -5,6 +5,7 @@
 #include <lmdb.h>
 #include <sluice/kv.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -140,6 +141,32 @@ TEST(LmdbStore, what_cannot_be_opened_is_refused_with_its_reason) {
   const TempDir garbage;
   std::ofstream(garbage.path() + "/data.mdb") << std::string(100'000, 'x');
   EXPECT_EQ(open_lmdb({.dir = garbage.path()}).error().code(), Code::corrupt);
+  EXPECT_TRUE(open_lmdb({.dir = dir.path()}));
+}
+
+// One bit more would make the commit before the latest look like a later one.
+TEST(LmdbStore, a_damaged_number_of_a_commit_is_refused) {
+  const TempDir dir;
+  {
+    const auto store = must_open({.dir = dir.path()});
+    for (int i = 0; i < 6; ++i) ASSERT_TRUE(put(*store, "k", std::to_string(i)).ok());
+  }
+  const std::string path = dir.path() + "/data.mdb";
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  for (const int page : {0, 1}) {
+    const std::streamoff at = page * sysconf(_SC_PAGESIZE) + 144;
+    for (int bit = 2; bit < 64; ++bit) {
+      const auto flip = [&] {
+        char byte = 0;
+        file.seekg(at + bit / 8).read(&byte, 1);
+        byte = static_cast<char>(byte ^ (1 << bit % 8));
+        file.seekp(at + bit / 8).write(&byte, 1).flush();
+      };
+      flip();
+      EXPECT_EQ(open_lmdb({.dir = dir.path()}).error().code(), Code::corrupt) << page << " " << bit;
+      flip();
+    }
+  }
   EXPECT_TRUE(open_lmdb({.dir = dir.path()}));
 }
 

@@ -72,9 +72,9 @@ Status LmdbView::scan(const Scan& scan, const Visitor& visitor) {
   return rc == MDB_NOTFOUND ? Status() : lmdb_status(rc, "scan");
 }
 
-Result<LmdbSink> LmdbSink::open(MDB_txn* txn, MDB_dbi dbi) {
+Result<LmdbSink> LmdbSink::open(MDB_txn* txn, MDB_dbi dbi, const Residence& residence) {
   SLUICE_LET(cursor, open_cursor(txn, dbi));
-  return LmdbSink(std::move(cursor));
+  return LmdbSink(std::move(cursor), residence);
 }
 
 Status LmdbSink::put(std::string_view key, std::string_view value) {
@@ -95,9 +95,12 @@ Status LmdbSink::erase_range(std::string_view begin, std::string_view end) {
   MDB_val value{};
   int rc = seek(cursor_.get(), begin, &key, &value);
   // After a deletion the cursor already stands on the next key, which MDB_NEXT then returns.
-  for (; rc == 0 && to_view(key) < end; rc = mdb_cursor_get(cursor_.get(), &key, &value, MDB_NEXT))
+  for (std::uint32_t erased = 1; rc == 0 && to_view(key) < end; ++erased) {
     if (const int deleted = mdb_cursor_del(cursor_.get(), 0); deleted != 0)
       return lmdb_status(deleted, "erase_range");
+    if (erased % Residence::kValuesPerLook == 0) residence_->look();
+    rc = mdb_cursor_get(cursor_.get(), &key, &value, MDB_NEXT);
+  }
   return rc == MDB_NOTFOUND ? Status() : lmdb_status(rc, "erase_range");
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "kv/lmdb/residence.h"
 #include "kv/overlay.h"
 #include "kv/view.h"
 
@@ -44,7 +45,8 @@ class LmdbView final : public View {
 /// in it, which must then be aborted; the sink does not outlive the transaction.
 class LmdbSink final : public Sink {
  public:
-  static Result<LmdbSink> open(MDB_txn* txn, MDB_dbi dbi);
+  /// `residence` outlives it.
+  static Result<LmdbSink> open(MDB_txn* txn, MDB_dbi dbi, const Residence& residence);
 
   Status put(std::string_view key, std::string_view value) override;
   Status erase(std::string_view key) override;
@@ -52,10 +54,12 @@ class LmdbSink final : public Sink {
   Status add(std::string_view key, std::int64_t delta) override;
 
  private:
-  explicit LmdbSink(CursorPtr cursor) : cursor_(std::move(cursor)) {}
+  LmdbSink(CursorPtr cursor, const Residence& residence)
+      : cursor_(std::move(cursor)), residence_(&residence) {}
 
   // One cursor for all writes: it finds a key near the last one without a walk from the root.
   CursorPtr cursor_;
+  const Residence* residence_;
 };
 
 }  // namespace sluice::kv
