@@ -12,11 +12,14 @@
 #include "queue_load.h"
 #include "server/answer.h"
 #include "server/compat_records.h"
+#include "server/service.h"
 
 namespace sluice::bench {
 namespace {
 
 constexpr unsigned kConnections = 64;
+/// Many short ones: a machine that slows down for a while does so for all three.
+constexpr int kRounds = 11;
 constexpr const char* kData =
     R"({"url":"https://example.com/some/page","mode":"single_urls","options":{"a":1,"b":[1,2,3]},)"
     R"("text":"text text text text text text text text text text text text text text"})";
@@ -73,7 +76,7 @@ struct Round {
 Result<Round> run_round(const Part& part, int number) {
   SLUICE_LET(dir, make_dir(part.scratch, fmt::format("push-{}", number)));
   const Load load{
-      .script = push_script(), .connections = kConnections, .seconds = part.quick ? 2U : 5U};
+      .script = push_script(), .connections = kConnections, .seconds = part.quick ? 1U : 2U};
   SLUICE_LET(sluiced, program_beside("sluiced"));
   SLUICE_LET(self, program_beside("bench_http"));
   Round round;
@@ -82,7 +85,7 @@ Result<Round> run_round(const Part& part, int number) {
                                "--log-level", "error"},
                               load));
   SLUICE_LET(bare, serve_load(dir, {self, kBareServerCommand}, load));
-  SLUICE_LET(queue, enqueue_in_flight(dir + "/queue", part.quick ? 30'000 : 100'000));
+  SLUICE_LET(queue, enqueue_in_flight(dir + "/queue", part.quick ? 20'000 : 50'000));
   round.sluiced = ours;
   round.bare = bare;
   round.queue = queue;
@@ -96,13 +99,15 @@ Status bare_server_process() {
   sigemptyset(&set);
   sigaddset(&set, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  SLUICE_LET(server, net::HttpServer::open({.listen = "127.0.0.1:0"}, [](net::Exchange exchange) {
-               const auto body = codec::json::parse(exchange.request().body,
-                                                    {.raw = "data", .round_integers = true});
-               const bool good = body && body->find("job") != nullptr;
-               exchange.reply(good ? server::json_answer(R"({"success":true})")
-                                   : server::text_answer(400, "no job"));
-             }));
+  SLUICE_LET(server, net::HttpServer::open(
+                         {.listen = "127.0.0.1:0", .loops = server::default_loops()},
+                         [](net::Exchange exchange) {
+                           const auto body = codec::json::parse(
+                               exchange.request().body, {.raw = "data", .round_integers = true});
+                           const bool good = body && body->find("job") != nullptr;
+                           exchange.reply(good ? server::json_answer(R"({"success":true})")
+                                               : server::text_answer(400, "no job"));
+                         }));
   std::printf("listening on http://%s\n", server->address().c_str());
   std::fflush(stdout);
   int number = 0;
@@ -112,7 +117,7 @@ Status bare_server_process() {
 
 Status measure_push(const Part& part) {
   std::vector<Round> rounds;
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < kRounds; ++i) {
     SLUICE_LET(round, run_round(part, i));
     rounds.push_back(round);
   }

@@ -45,7 +45,7 @@ net::HttpServerOptions server_options(const Context& context) {
           .body_bytes_max = settings.body_bytes_max,
           .connections_max = settings.connections_max,
           .connections_per_address_max = settings.connections_max,
-          .loops = settings.loops,
+          .loops = settings.loops != 0 ? settings.loops : server::default_loops(),
           .log = context.log()};
 }
 

@@ -76,7 +76,8 @@ constexpr std::array<Setting, 13> kSettings{{
      check_store_size},
     {"max-body", "SIZE", "2M", "the largest body of a request", check_body_size},
     {"max-connections", "N", "10000", "connections at once", check_connections},
-    {"threads", "N", "0", "threads that serve connections; 0: one per core", check_threads},
+    {"threads", "N", "0",
+     "threads that serve connections; 0: one per core but one, which the store has", check_threads},
     {"log-level", "LEVEL", "info", "debug, info, warning or error", check_level, Takes::level},
 }};
 

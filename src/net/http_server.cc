@@ -23,6 +23,7 @@ using ListenSocket = asio::posix::basic_stream_descriptor<Executor>;
 // When there are no descriptors left, those that come wait in the kernel's queue meanwhile.
 constexpr std::chrono::milliseconds kNoDescriptors{50};
 constexpr std::chrono::milliseconds kDrainLook{5};
+constexpr int kAcceptedInARow = 64;
 
 class Server final : public HttpServer {
  public:
@@ -69,7 +70,9 @@ Task<void> Server::accept() {
     const auto [problem] = co_await listening_->async_wait(
         ListenSocket::wait_read, asio::as_tuple(asio::use_awaitable_t<Executor>{}));
     if (problem) co_return;
-    for (;;) {
+    for (int accepted = 1;; ++accepted) {
+      // A short request is answered at once. The connections that are open have their turn too.
+      if (accepted % kAcceptedInARow == 0) co_await asio::post(loops_[0]->context(), kAwait);
       sockaddr_storage address{};
       socklen_t bytes = sizeof address;
       const int fd = accept4(listening_->native_handle(), reinterpret_cast<sockaddr*>(&address),

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 // What a connection of a server runs over: a plain socket, or TLS.
+#include <sys/socket.h>
+
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ssl/stream.hpp>
+#include <utility>
 
 #include "net/http_connection.h"
 
 namespace sluice::net {
 namespace {
 
+constexpr int kAtOnce = MSG_DONTWAIT | MSG_NOSIGNAL;
 constexpr auto kTuple = asio::as_tuple(asio::use_awaitable_t<Executor>{});
 
 class PlainConnection final : public HttpConnection {
@@ -20,11 +24,22 @@ class PlainConnection final : public HttpConnection {
 
  private:
   Task<bool> shake_hands() override { co_return true; }
+  /// The first request has mostly come by now. Later ones wait their turn, or a client that is
+  /// quick enough would have the loop to itself.
   Task<Got> read_some(asio::mutable_buffer into) override {
+    if (std::exchange(is_first_read_, false)) return read_first(into);
     return socket_.async_read_some(into, kTuple);
   }
+  Task<Got> read_first(asio::mutable_buffer into) {
+    const ssize_t count = recv(socket_.native_handle(), into.data(), into.size(), kAtOnce);
+    if (count > 0) co_return Got(boost::system::error_code(), count);
+    co_return co_await socket_.async_read_some(into, kTuple);
+  }
+  /// There nearly always is room, and then it takes no turn of the loop.
   Task<Got> write_some(asio::const_buffer from) override {
-    return socket_.async_write_some(from, kTuple);
+    const ssize_t count = send(socket_.native_handle(), from.data(), from.size(), kAtOnce);
+    if (count > 0) co_return Got(boost::system::error_code(), count);
+    co_return co_await socket_.async_write_some(from, kTuple);
   }
   Task<void> finish_writing() override {
     boost::system::error_code ignored;
@@ -36,6 +51,7 @@ class PlainConnection final : public HttpConnection {
 
   const int descriptor_;
   Socket socket_;
+  bool is_first_read_ = true;
 };
 
 class TlsConnection final : public HttpConnection {

@@ -85,6 +85,10 @@ Result<Listener> listen_on(const std::string& text) {
   setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   // Every connection inherits it.
   if (!local) setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  // The client speaks first, and mostly at once: a connection is shown when its request is there,
+  // or, of one that says nothing, after a second or two.
+  const int seconds = 1;
+  if (!local) setsockopt(socket.get(), IPPROTO_TCP, TCP_DEFER_ACCEPT, &seconds, sizeof seconds);
   const mode_t mask = umask(local ? 0177 : 0);
   const int bound = bind(socket.get(), address.raw(), address.bytes);
   umask(mask);

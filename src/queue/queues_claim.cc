@@ -43,13 +43,14 @@ Result<std::vector<Lease>> Queues::claim(const ClaimRequest& request) {
   for (;;) {
     const kv::BellTicket ticket = store_.listen(bell);
     bool replayed = false;
+    if (request.stop.stop_requested()) return std::vector<Lease>();
     SLUICE_LET(claimed, request.operation.empty() ? inside_->desk.claim(request)
                                                   : claim_alone(*this, request, replayed));
     if (replayed || !claimed.leases.empty()) return std::move(claimed.leases);
     if (claimed.moved) continue;
     const WallTime now = store_.now();
     const Duration waited = now - started;
-    if (waited >= request.wait || request.stop.stop_requested()) return std::vector<Lease>();
+    if (waited >= request.wait) return std::vector<Lease>();
     Duration pause = request.wait - waited;
     if (claimed.next) pause = std::min(pause, std::max(*claimed.next - now, kPauseMin));
     const auto woken = store_.wait(ticket, {.timeout = pause, .stop = request.stop});

@@ -56,6 +56,7 @@ bool LongPolls::add(Waiter& waiter) {
   }
   Line& line = *found->second;
   const WallTime until = queues_.store().now() + waiter.request.wait;
+  if (!waiter.request.operation.empty()) operations_.insert(waiter.request.operation);
   line.standing.push_back({std::move(waiter), until});
   if (until < line.step_until) line.step.request_stop();
   if (!line.thread.joinable())
@@ -94,13 +95,14 @@ void LongPolls::serve(const std::string& key, Line& line, const std::stop_token&
       const MutexLock lock(mutex_);
       served = std::move(line.standing.front());
       line.standing.pop_front();
+      forget(served);
     }
     served.waiter.done(std::move(leases));
   }
 }
 
 /// Those whose time is over, or whose client has left; all of them at the end.
-std::vector<LongPolls::Standing> LongPolls::take_over(Line& line, bool all) const {
+std::vector<LongPolls::Standing> LongPolls::take_over(Line& line, bool all) {
   std::vector<Standing> over;
   const WallTime now = queues_.store().now();
   std::deque<Standing> rest;
@@ -110,7 +112,24 @@ std::vector<LongPolls::Standing> LongPolls::take_over(Line& line, bool all) cons
     else
       rest.push_back(std::move(one));
   line.standing = std::move(rest);
+  for (const Standing& one : over) forget(one);
   return over;
+}
+
+void LongPolls::forget(const Standing& one) {
+  const auto found = operations_.find(one.waiter.request.operation);
+  if (found != operations_.end()) operations_.erase(found);
+}
+
+void LongPolls::give_up(const std::string& operation) {
+  const MutexLock lock(mutex_);
+  if (!operations_.contains(operation)) return;
+  for (const auto& [key, line] : lines_)
+    for (Standing& one : line->standing)
+      if (one.waiter.request.operation == operation) {
+        one.until = WallTime::min();
+        line->step.request_stop();
+      }
 }
 
 /// That of the first, until somebody's time is over.

@@ -11,6 +11,7 @@
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "base/mutex.h"
@@ -38,6 +39,9 @@ class LongPolls {
 
   /// False, with nothing done, if there are too many lines, or stop() was called.
   bool add(Waiter& waiter);
+  /// Who asks again under the same operation id, and does not wait, has given up the call before:
+  /// if that still waits, it gets nothing now, and no job that comes later.
+  void give_up(const std::string& operation);
   /// Everybody who waits gets what there is: nothing.
   void stop();
 
@@ -46,7 +50,9 @@ class LongPolls {
   struct Line;
   static std::string key_of(const queue::ClaimRequest& request);
   void serve(const std::string& key, Line& line, const std::stop_token& stop);
-  std::vector<Standing> take_over(Line& line, bool all) const;
+  std::vector<Standing> take_over(Line& line, bool all)
+      SLUICE_ANNOTATE(requires_capability(mutex_));
+  void forget(const Standing& one) SLUICE_ANNOTATE(requires_capability(mutex_));
   queue::ClaimRequest next_claim(Line& line) const;
   void join_ended();
 
@@ -54,6 +60,7 @@ class LongPolls {
   Mutex mutex_;
   std::map<std::string, std::unique_ptr<Line>> lines_ SLUICE_GUARDED_BY(mutex_);
   std::vector<std::unique_ptr<Line>> ended_ SLUICE_GUARDED_BY(mutex_);  // Threads to be joined.
+  std::unordered_multiset<std::string> operations_ SLUICE_GUARDED_BY(mutex_);  // Of all lines.
   bool stopped_ SLUICE_GUARDED_BY(mutex_) = false;
 };
 

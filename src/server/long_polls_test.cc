@@ -89,6 +89,17 @@ TEST(LongPolls, a_call_that_has_given_its_leases_back_holds_up_nobody) {
   EXPECT_EQ(bench.got, (std::vector<std::string>{"", "a"}));
 }
 
+TEST(LongPolls, a_call_that_is_made_again_gets_no_job_that_comes_later) {
+  Bench bench;
+  EXPECT_TRUE(bench.wait_for("q", hours(1), "first"));
+  EXPECT_TRUE(bench.wait_for("q", hours(1), "second"));
+  bench.polls.give_up("first");
+  bench.polls.give_up("nobody");
+  bench.enqueue("q", "a");
+  bench.wait_for_answers(2);
+  EXPECT_EQ(bench.got, (std::vector<std::string>{"", "a"}));
+}
+
 TEST(LongPolls, whoever_has_left_gets_nothing) {
   Bench bench;
   bench.enqueue("q", "a");

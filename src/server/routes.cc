@@ -24,6 +24,7 @@ std::string random_hex() {
 
 std::vector<std::string_view> split(std::string_view text, char sign) {
   std::vector<std::string_view> parts;
+  parts.reserve(8);
   for (;;) {
     const std::size_t end = std::min(text.find(sign), text.size());
     parts.push_back(text.substr(0, end));

@@ -2,6 +2,7 @@
 #include "server/service.h"
 
 #include <algorithm>
+#include <thread>
 
 #include "server/answer.h"
 #include "server/metrics.h"
@@ -18,6 +19,10 @@ constexpr Duration kRestAfterFailure = std::chrono::seconds(5);
 constexpr Duration kWellTime = std::chrono::seconds(10);
 
 }  // namespace
+
+unsigned default_loops() {
+  return std::max(2U, std::thread::hardware_concurrency()) - 1;
+}
 
 Service::Service(queue::Queues& queues, ServiceOptions options)
     : queues_(queues),

@@ -27,6 +27,10 @@ struct ServiceOptions {
   LogSink log = {};
 };
 
+/// How many loops the HTTP server under it should have: one per core, but for the core of the
+/// thread that commits for all of them; at least one.
+unsigned default_loops();
+
 /// Lifecycle: made on queues that outlive it; destroyed when no request is being handled any more.
 /// Concurrency: handle() may be called by any number of threads.
 class Service {

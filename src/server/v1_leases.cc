@@ -174,6 +174,7 @@ void V1::claim(Call call) {
       return refuse_v1(call, allowed);
   request->operation = operation_of(call);
   if (request->wait == Duration{}) {
+    if (!request->operation.empty()) long_polls_.give_up(request->operation);
     const auto claim = std::make_shared<const queue::ClaimRequest>(std::move(*request));
     return work_.write(std::move(call), kv::WriteClass::drain,
                        [this, claim](kv::Transaction& txn, net::HttpResponse& answer) -> Status {

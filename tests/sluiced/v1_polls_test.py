@@ -276,6 +276,22 @@ class Leaving(PollTest):
             self.check_that_it_stays_ready(queue)
 
 
+    def test_one_that_is_ended_by_its_key_gets_no_job(self):
+        first, other = self.poll(key="k"), self.poll()
+        self.assertEqual(self.client.claim(self.queue, key="k"), [])
+        self.assertEqual(first.leases(), [])
+        self.client.enqueue(self.queue, "a")
+        self.assertEqual([lease["id"] for lease in other.leases()], ["a"])
+
+    def test_a_job_that_comes_after_it_was_ended_is_not_held_for_a_moment(self):
+        for number in range(30):
+            poll = self.poll(key=f"k{number}")
+            poll.connection.close()
+            self.assertEqual(self.client.claim(self.queue, key=f"k{number}"), [])
+            self.client.enqueue(self.queue, str(number))
+            self.client.ack(self.client.claim_one(self.queue))
+
+
 class TooMany(OwnServiceTest, PollTest):
     def test_different_sets_of_queues(self):
         polls = [self.poll(f"q{number}") for number in range(64)]
