@@ -113,7 +113,10 @@ void add_peers(const std::vector<Round>& rounds, const std::string& what, Report
                         : peer.by_size         ? "  the same with --size-only"
                                                : "  the same",
                 .ours = costs(ours),
-                .peer = fmt::format("{} ({})", costs(theirs), peer.name),
+                .peer = fmt::format(
+                    "{} ({}; the bare walk is {} times faster)", costs(theirs), peer.name,
+                    number(median_of(
+                        rounds, [&](const Round& r) { return wall(theirs(r)) / wall(r.walker); }))),
                 .figure = median_of(
                     rounds, [&](const Round& r) { return wall(theirs(r)) / wall(ours(r)); }),
                 .bar = Bar{peer.bar, Bar::Kind::at_least, peer.limit}});

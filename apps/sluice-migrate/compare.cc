@@ -25,6 +25,10 @@ Result<int> compare(Context& context, const Arguments& arguments) {
   } else if (!telling.quiet) {
     write_all(1, summary_text(summary));
   }
+  if (code == kIncomplete)
+    context.note(
+        "something could not be read: `report --status unknown` and `why PATH` say what and why; "
+        "mend it, then `retry` and compare again");
   return code;
 }
 
@@ -45,8 +49,10 @@ std::vector<Command> compare_commands() {
            "  sluice-migrate compare /srv/old /srv/new --state ./ledger\n"
            "  sluice-migrate compare /srv/old /srv/new --state ./ledger --again\n"
            "  sluice-migrate compare /a /b --state ./sums --checksum --exclude '*.tmp'",
-       .options =
-           joined({{state_option()}, compare_options(), {threads_option()}, telling_options()}),
+       .options = joined({{state_option()},
+                          compare_options(),
+                          {threads_option(), memory_option()},
+                          telling_options()}),
        .takes = Takes::folder,
        .run = compare},
   };

@@ -5,11 +5,13 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "cli/output.h"
 #include "cli/visible.h"
 #include "migrate/ledger.h"
+#include "sluice-migrate/wishes.h"
 
 namespace sluice::cli {
 namespace {
@@ -27,10 +29,16 @@ std::string lock_in(const std::string& dir) {
   return dir + "/run.lock";
 }
 
-Result<std::unique_ptr<kv::Store>> open_store(const std::string& dir) {
-  auto store = kv::open_lmdb({.dir = ledger_in(dir), .map_bytes = kMapBytes});
-  if (!store) return Failure{store.error().with("the ledger in " + dir)};
-  return store;
+Result<std::unique_ptr<kv::Store>> open_store(const std::string& dir, std::uint64_t memory) {
+  auto store = kv::open_lmdb(
+      {.dir = ledger_in(dir), .map_bytes = kMapBytes, .resident_bytes_max = memory / 4});
+  if (store) return store;
+  const Status& status = store.error();
+  if (status.code() == Code::permission_denied)
+    return error(status.code(), "the ledger in " + dir + ": " + status.message() +
+                                    "; whoever reads one writes there too: use the account that "
+                                    "made it, or a copy of the folder");
+  return Failure{status.with("the ledger in " + dir)};
 }
 
 Failure no_ledger(const std::string& dir) {
@@ -39,8 +47,23 @@ Failure no_ledger(const std::string& dir) {
                                     "sluice-migrate compare");
 }
 
+/// False also for a folder that may not be entered, if nobody looks at errno.
 bool has_ledger(const std::string& dir) {
   return access((ledger_in(dir) + "/data.mdb").c_str(), F_OK) == 0;
+}
+
+Failure no_access(const std::string& what, const std::string& why) {
+  return error(Code::permission_denied, "cannot reach " + what + ": " + why +
+                                            "; grant this account access, or name another folder "
+                                            "with --state");
+}
+
+/// `not_found` if there is none.
+Status check_ledger(const std::string& dir) {
+  if (has_ledger(dir)) return {};
+  if (errno == EACCES)
+    return no_access("the ledger in " + dir, std::generic_category().message(EACCES)).status;
+  return no_ledger(dir).status;
 }
 
 /// A folder of somebody else's is not written to.
@@ -59,6 +82,8 @@ Status check_empty(const std::string& dir) {
 
 Context::Context(const Arguments& arguments)
     : state_(arguments.text("--state").value_or("")),
+      // A size that is none is refused by the command.
+      memory_(read_memory(arguments).value_or(kMemoryBytes)),
       quiet_(arguments.has("--quiet")),
       out_(inspect(1, ColourMode::automatic, process_environment())),
       err_(inspect(2, ColourMode::automatic, process_environment())) {}
@@ -74,6 +99,8 @@ Result<std::string> Context::state_dir() const {
   if (state_.empty()) return error(Code::invalid_argument, "say where the ledger is: --state DIR");
   std::error_code problem;
   const fs::path path = fs::weakly_canonical(fs::absolute(state_, problem), problem);
+  if (problem.value() == EACCES)
+    return no_access("--state " + in_quotes(state_), problem.message());
   if (problem)
     return error(Code::invalid_argument,
                  "--state " + in_quotes(state_) + " is no path: " + problem.message());
@@ -82,14 +109,13 @@ Result<std::string> Context::state_dir() const {
 
 Status Context::check_there() const {
   SLUICE_LET(dir, state_dir());
-  if (!has_ledger(dir)) return no_ledger(dir).status;
-  return {};
+  return check_ledger(dir);
 }
 
 Result<std::unique_ptr<kv::Store>> Context::open_existing() const {
   SLUICE_LET(dir, state_dir());
-  if (!has_ledger(dir)) return no_ledger(dir);
-  SLUICE_LET(store, open_store(dir));
+  SLUICE_TRY(check_ledger(dir));
+  SLUICE_LET(store, open_store(dir, memory_));
   // Of a run that was ended before its first commit.
   bool begun = false;
   SLUICE_TRY(store->read([&](kv::Reader& reader) -> Status {
@@ -103,7 +129,7 @@ Result<std::unique_ptr<kv::Store>> Context::open_existing() const {
 
 Result<OwnedLedger> Context::own_existing() const {
   SLUICE_LET(dir, state_dir());
-  if (!has_ledger(dir)) return no_ledger(dir);
+  SLUICE_TRY(check_ledger(dir));
   SLUICE_LET(ledger, own(dir));
   bool begun = false;
   SLUICE_TRY(ledger.store->read([&](kv::Reader& reader) -> Status {
@@ -133,7 +159,7 @@ Result<OwnedLedger> Context::own(const std::string& dir) const {
   if (!lock)
     return error(Code::conflict, "another run is at work on the ledger in " + dir +
                                      ": wait for its end, or stop it (Ctrl-C there loses nothing)");
-  SLUICE_LET(store, open_store(dir));
+  SLUICE_LET(store, open_store(dir, memory_));
   return OwnedLedger{.lock = std::move(*lock), .store = std::move(store)};
 }
 

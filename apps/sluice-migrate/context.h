@@ -61,6 +61,7 @@ class Context {
   Result<OwnedLedger> own(const std::string& dir) const;
 
   std::string state_;
+  std::uint64_t memory_ = 0;
   bool quiet_ = false;
   Terminal out_;
   Terminal err_;

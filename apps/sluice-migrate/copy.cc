@@ -140,7 +140,8 @@ std::string copied_text(const Summary& after, const migrate::CopyProgress& progr
     if (number.size() < 12) number.insert(0, 12 - number.size(), ' ');
     return left + number + rest + "\n";
   };
-  return line("done now", progress.names, ", " + format_size(progress.bytes)) +
+  // Read one after the other, but nobody counts any more.
+  return line("done now", progress.names - progress.failed, ", " + format_size(progress.bytes)) +
          line("removed now", progress.deleted, "") + line("failed now", progress.failed, "") +
          line("in place", names(CopyStatus::successful), "") +
          line("left alone", names(CopyStatus::skipped), "") +
@@ -270,7 +271,10 @@ std::vector<Command> copy_commands() {
            "copied; 2: something failed or is unknown; 3: interrupted.\n\n"
            "  sluice-migrate copy --state ./ledger --dry-run --delete\n"
            "  sluice-migrate copy --state ./ledger --delete --max-delete 1000 --verify",
-       .options = joined({{state_option()}, copy_options(), {threads_option()}, telling_options()}),
+       .options = joined({{state_option()},
+                          copy_options(),
+                          {threads_option(), memory_option()},
+                          telling_options()}),
        .run = copy},
       {.name = "run",
        .alias = "",
@@ -283,7 +287,7 @@ std::vector<Command> copy_commands() {
        .options = joined({{state_option()},
                           compare_options(),
                           copy_options(),
-                          {threads_option()},
+                          {threads_option(), memory_option()},
                           telling_options()}),
        .takes = Takes::folder,
        .run = run},

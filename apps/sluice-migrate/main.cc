@@ -52,8 +52,16 @@ std::string harmless(std::string_view text) {
   }
 }
 
+/// Of the two disks that can be full, it is the ledger's: names of DST that find no room fail by
+/// themselves.
+std::string message_of(const Status& status) {
+  if (status.code() != Code::storage_full) return status.message();
+  return "there is no room left for the ledger: make some on the disk of --state, and the same "
+         "command goes on where it was";
+}
+
 int report(const Status& status) {
-  write_all(2, "sluice-migrate: " + harmless(status.message()) + "\n");
+  write_all(2, "sluice-migrate: " + harmless(message_of(status)) + "\n");
   // 1 says that the trees differ.
   const int code = code_info(status.code()).exit_code;
   return code == 1 ? code_info(Code::io_error).exit_code : code;

@@ -37,9 +37,10 @@ std::vector<Command> retry_commands() {
        .arguments = "[PATH...]",
        .summary = "marks directories for a new listing, by the next compare",
        .details =
-           "Without anything: those that could not be read, or changed while they were. With "
-           "PATH:\n"
-           "that directory and all below it. Only what is marked is listed again.\n\n"
+           "Without anything: those that could not be read, or changed while they were, and those\n"
+           "with names that could not be read, or that copy refused because they had changed. "
+           "With\n"
+           "PATH: that directory and all below it. Only what is marked is listed again.\n\n"
            "  sluice-migrate retry --state ./ledger && sluice-migrate compare ... --state ./ledger",
        .options = {state_option(),
                    {.name = "--failed",

@@ -44,9 +44,12 @@ Result<std::string> resolve(const std::string& root) {
   if (is_simulated(root)) return root;
   std::error_code problem;
   fs::path path = fs::weakly_canonical(fs::absolute(root, problem), problem);
+  if (problem.value() == EACCES)
+    return error(Code::permission_denied, root + " cannot be reached: " + problem.message() +
+                                              "; grant this account access to what it is in");
   if (problem)
-    return error(problem.value() == EACCES ? Code::permission_denied : Code::not_found,
-                 root + " cannot be reached: " + problem.message());
+    return error(Code::not_found,
+                 root + " cannot be reached: " + problem.message() + "; correct the path");
   // "dir/" of what is not there keeps an empty last part.
   if (!path.has_filename() && path.has_relative_path()) path = path.parent_path();
   return path.string();

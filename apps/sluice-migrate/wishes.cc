@@ -14,6 +14,7 @@ namespace sluice::cli {
 namespace {
 
 constexpr std::int64_t kThreadsMax = 1024;
+constexpr std::uint64_t kMemoryBytesMin = std::uint64_t{16} << 20;
 constexpr std::int64_t kRetriesMax = 1'000'000;
 constexpr std::int64_t kLeadMax = 1'000'000;
 
@@ -75,7 +76,25 @@ Result<migrate::GateRules> read_gate(const Arguments& arguments) {
   return gate;
 }
 
+/// What each thread may keep of a listing. It needs about three times as much to grow and to sort
+/// it; the ledger has a quarter of the memory, and the rest is for what is on its way there.
+std::size_t listing_bytes(std::uint64_t memory, unsigned threads) {
+  constexpr std::uint64_t kLeast = std::uint64_t{256} << 10;
+  return std::max(memory / 8 / threads, kLeast);
+}
+
 }  // namespace
+
+Result<std::uint64_t> read_memory(const Arguments& arguments) {
+  const auto text = arguments.text("--memory");
+  if (!text) return kMemoryBytes;
+  const auto bytes = parse_size(*text);
+  if (!bytes) return Failure{bytes.error().with("--memory")};
+  if (*bytes < kMemoryBytesMin)
+    return error(Code::invalid_argument,
+                 "--memory is " + in_quotes(*text) + ": it must be at least 16M");
+  return *bytes;
+}
 
 Result<CompareWish> read_compare_wish(const Arguments& arguments) {
   const std::vector<std::string> words = operands(arguments);
@@ -92,6 +111,8 @@ Result<CompareWish> read_compare_wish(const Arguments& arguments) {
   wish.settings = std::move(settings);
   SLUICE_LET(threads, read_threads(arguments));
   wish.traversal.threads = threads;
+  SLUICE_LET(memory, read_memory(arguments));
+  wish.traversal.listing_bytes_max = listing_bytes(memory, threads);
   SLUICE_LET(retries, arguments.number("--retries", 0, kRetriesMax));
   // The first attempt is no retry.
   wish.traversal.attempts_max = static_cast<std::uint32_t>(retries.value_or(3)) + 1;
@@ -102,6 +123,7 @@ Result<CompareWish> read_compare_wish(const Arguments& arguments) {
 
 Result<CopyWish> read_copy_wish(const Arguments& arguments) {
   CopyWish wish{.dry_run = arguments.has("--dry-run")};
+  SLUICE_TRY(read_memory(arguments));
   SLUICE_LET(threads, read_threads(arguments));
   wish.options.threads = threads;
   wish.options.remove = arguments.has("--delete");
@@ -133,6 +155,11 @@ Option threads_option() {
   return {.name = "--threads",
           .value = "N",
           .help = "how many directories or files at once (default: one per core)"};
+}
+
+Option memory_option() {
+  return {
+      .name = "--memory", .value = "SIZE", .help = "how much memory to use, about (default 64M)"};
 }
 
 std::vector<Option> compare_options() {

@@ -42,16 +42,22 @@ struct CopyWish {
   bool dry_run = false;
 };
 
+inline constexpr std::uint64_t kMemoryBytes = std::uint64_t{64} << 20;  ///< Unless told otherwise.
+
 /// `invalid_argument` names the option and what is allowed.
 Result<CompareWish> read_compare_wish(const Arguments& arguments);
 Result<CopyWish> read_copy_wish(const Arguments& arguments);
 Result<TellingWish> read_telling_wish(const Arguments& arguments);
+
+/// What --memory asks for, in bytes.
+Result<std::uint64_t> read_memory(const Arguments& arguments);
 
 /// For the tables of commands.
 std::vector<Option> compare_options();
 std::vector<Option> copy_options();
 std::vector<Option> telling_options();
 Option threads_option();
+Option memory_option();
 
 /// Several lists as one.
 std::vector<Option> joined(std::initializer_list<std::vector<Option>> lists);

@@ -12,10 +12,25 @@
 namespace sluice::migrate {
 namespace {
 
+Failure root_failure(const std::string& doing, int error) {
+  const std::string message = doing + ": " + errno_name(error);
+  switch (error) {
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return sluice::error(Code::permission_denied, message + "; let this account write there");
+    case ENOENT:
+    case ENOTDIR:
+      return sluice::error(Code::not_found,
+                           message + "; check that what it is on is mounted, then copy again");
+    default:
+      return sluice::error(Code::io_error, message + "; find the cause, then copy again");
+  }
+}
+
 Result<Descriptor> open_root(const std::string& path) {
   Descriptor root(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root.valid())
-    return error(Code::not_found, "cannot open " + path + ": " + errno_name(errno));
+  if (!root.valid()) return root_failure("cannot open " + path, errno);
   return root;
 }
 
@@ -29,7 +44,7 @@ Result<std::unique_ptr<CopyGround>> CopyGround::open(kv::Store& store, const Opt
   SLUICE_LET(src, open_root(settings.src));
   // Its attributes come last, as those of all folders.
   if (::mkdir(settings.dst.c_str(), 0700) != 0 && errno != EEXIST)
-    return error(Code::io_error, "cannot make " + settings.dst + ": " + errno_name(errno));
+    return root_failure("cannot make " + settings.dst, errno);
   SLUICE_LET(dst, open_root(settings.dst));
   ground->src = std::move(src);
   ground->dst = std::move(dst);

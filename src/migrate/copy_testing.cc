@@ -78,6 +78,17 @@ CopyResult<Copied> TwoTrees::copy(const Entry& wanted, const Entry* replaced,
   return copy_special(order, rules);
 }
 
+std::vector<CopyRules> all_ways() {
+  std::vector<CopyRules> ways;
+  for (const bool verify : {false, true})
+    for (const bool unnamed : {false, true})
+      for (const bool throttled : {false, true}) {
+        ways.push_back({.verify = verify, .unnamed = unnamed});
+        if (throttled) ways.back().throttle = [](std::size_t) {};
+      }
+  return ways;
+}
+
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder))

@@ -52,6 +52,9 @@ struct TwoTrees {
   Descriptor dst;
 };
 
+/// Every way to move and to place a content.
+std::vector<CopyRules> all_ways();
+
 /// Sorted, without "." and "..".
 std::vector<std::string> names_in(const std::string& folder);
 struct stat stat_of(const std::string& path);

@@ -120,6 +120,10 @@ class Unit {
   Comparison compared(const Entry* src, const Entry* dst) const {
     return compare(src, dst, ground_.options.settings.rules);
   }
+  bool is_folder_now(std::string_view name) const {
+    const auto now = look_at(dst_dir_.get(), name);
+    return now && now->kind == Kind::folder;
+  }
   bool is_left_out(const Entry& entry) const { return ground_.is_excluded(work_.id, entry.name); }
 
   // ------------------------------------------------------------------------------------- folders
@@ -130,7 +134,8 @@ class Unit {
     if (verdict != Verdict::missing && verdict != Verdict::clash) return {};
     if (is_left_out(*src)) return leave();
     if (fault_ != 0) return note(*src, kAsFolder, failed(fault_));
-    if (verdict == Verdict::clash) {
+    // A run that was killed may have made it, and not have said so.
+    if (verdict == Verdict::clash && !is_folder_now(src->name)) {
       const Removed removed = remove_entry(dst_dir_.get(), *dst);
       if (removed.fault && removed.fault->why != CopyFault::Why::in_the_way)
         return note(*src, kAsFolder, failed(reason_of(*removed.fault)));
@@ -153,7 +158,8 @@ class Unit {
     const Counted counted{.bytes = verdict == Verdict::attributes ? 0 : src->size};
     if (fault_ != 0) return note(*src, counted, failed(fault_));
     if (dst != nullptr && dst->kind == Kind::folder) {
-      const auto fault = clear_the_way(*dst);
+      // If it is none any more, copy() finds out whether a run that was killed has done it.
+      const auto fault = is_folder_now(dst->name) ? clear_the_way(*dst) : 0;
       if (fault != 0) return note(*src, counted, failed(fault));
       dst = nullptr;
     }

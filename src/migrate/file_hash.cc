@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "migrate/content_hash.h"
-#include "migrate/root_dir.h"
 #include "migrate/stat_entry.h"
+#include "migrate/system_call.h"
 #include "migrate/thread_buffer.h"
 
 namespace sluice::migrate {
@@ -20,7 +20,7 @@ constexpr std::size_t kReadBytes = 256 * 1024;
 Fault check_same(int fd, const Entry& entry) {
   struct statx info;
   const unsigned mask = STATX_TYPE | STATX_SIZE | STATX_MTIME;
-  if (uninterrupted([&] { return ::statx(fd, "", AT_EMPTY_PATH, mask, &info); }) != 0)
+  if (retried([&] { return ::statx(fd, "", AT_EMPTY_PATH, mask, &info); }) != 0)
     return {errno, "statx"};
   const bool same = entry.kind == Kind::file && S_ISREG(info.stx_mode) &&
                     info.stx_size == entry.size && nanoseconds_of(info.stx_mtime) == entry.mtime_ns;
@@ -41,7 +41,7 @@ Fault hash_file(int fd, const Entry& entry, Hash& hash) {
   ContentHash content;
   std::uint64_t total = 0;
   while (true) {
-    const ssize_t got = uninterrupted([&] { return ::read(fd, buffer.data(), kReadBytes); });
+    const ssize_t got = retried([&] { return ::read(fd, buffer.data(), kReadBytes); });
     if (got < 0) return {errno, "read"};
     if (got == 0) break;
     total += static_cast<std::uint64_t>(got);

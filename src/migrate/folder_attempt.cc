@@ -15,16 +15,28 @@ void try_again(const FolderTask& task, const Fault& fault, FolderOutcome& outcom
   outcome.change.put(keys::pending(task.side, task.level, task.id), encode(outcome.again->pending));
 }
 
+/// What is written ahead of a directory that a kill keeps out of the ledger would stay for ever.
+void wait_for_the_ledger(const FolderTask& task, FolderOutcome& outcome) {
+  outcome.again = task;
+  outcome.again->pulled = true;  // As good as: it is run again when it is there.
+}
+
 }  // namespace
 
 Result<Attempt> attempt_listing(Tree& tree, const FolderTask& task, std::uint32_t attempts_max,
                                 Sorter& sorter, FolderOutcome& outcome, Folder& folder) {
   Status spilled;
+  bool fits = true;
   const Fault fault = tree.list(task.path, sorter.page(), [&](Listing&) {
-    spilled = sorter.take_page();
-    return spilled.ok();
+    fits = sorter.may_take_page();
+    if (fits) spilled = sorter.take_page();
+    return fits && spilled.ok();
   });
   if (!spilled.ok()) return Failure{spilled};
+  if (!fits) {
+    wait_for_the_ledger(task, outcome);
+    return Attempt::again;
+  }
   folder.attempts = task.pending.attempts;
   if (fault.ok()) return Attempt::listed;
   folder.attempts = task.pending.attempts + 1;
@@ -60,9 +72,9 @@ namespace {
 /// it is. Its attributes alone call for no new listing of what is below it.
 bool stays(const Folder& before, FolderTask& child) {
   if (child.side == Side::src) return true;
-  if (before.relist || before.presence != child.pending.presence) return false;
+  if (before.relist == Relist::whole || before.presence != child.pending.presence) return false;
   child.pending.shallow = true;
-  return before.set_attributes == child.pending.set_attributes;
+  return before.relist == Relist::no && before.set_attributes == child.pending.set_attributes;
 }
 
 }  // namespace

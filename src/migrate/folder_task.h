@@ -24,7 +24,8 @@ struct FolderTask {
   FolderId id = 0;
   std::string path = {};
   PendingFolder pending = {};
-  /// It was pending in the ledger before: a process that was killed may have begun with it.
+  /// It was pending in the ledger before: a process that was killed may have begun with it, and
+  /// something of it may be written before it is done.
   bool pulled = false;
 };
 

@@ -12,6 +12,8 @@ namespace {
 constexpr char kPut = 'p';
 constexpr char kErase = 'e';
 constexpr char kEraseRange = 'r';
+/// Of the change that the usual directory makes.
+constexpr std::size_t kUsualBytes = 1'000;
 
 template <class T, class Decode>
 Result<std::optional<T>> read_record(kv::Reader& reader, const std::string& key, Decode decode) {
@@ -100,6 +102,7 @@ void Change::append(char what, std::string_view first, std::string_view second) 
     std::memcpy(bytes, &narrow, sizeof narrow);
     text_.append(bytes, sizeof narrow);
   };
+  if (text_.empty()) text_.reserve(kUsualBytes);
   text_.push_back(what);
   number(first.size());
   number(second.size());

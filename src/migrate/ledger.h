@@ -48,6 +48,10 @@ std::string_view status_name(TraversalStatus status);
 /// What the listing of a directory's parent said of it on the destination. Stored.
 enum class Presence : std::uint8_t { present = 0, absent = 1, unknown = 2 };
 
+/// Whether a directory of the destination is to be compared again, once its parent has looked
+/// whether it is there: with all that is below it, or without. Stored.
+enum class Relist : std::uint8_t { no = 0, whole = 1, itself = 2 };
+
 /// Whose block: one side's listing, or what the copy did to the destination since. Stored.
 enum class Part : std::uint8_t { src = 0, dst = 1, copied = 2, runs = 3 };
 inline Part part_of(Side side) {
@@ -97,7 +101,9 @@ class Tallies {
   std::int64_t& operator[](const TallyKey& key) {
     const auto at = std::lower_bound(rows_.begin(), rows_.end(), key, kBefore);
     if (at != rows_.end() && at->first == key) return at->second;
-    return rows_.insert(at, Row(key, 0))->second;
+    if (!rows_.empty()) return rows_.insert(at, Row(key, 0))->second;
+    rows_.reserve(kUsually);
+    return rows_.emplace_back(key, 0).second;
   }
   /// 0 if it is not there.
   std::int64_t get(const TallyKey& key) const {
@@ -125,6 +131,7 @@ class Tallies {
   static constexpr auto kBefore = [](const Row& row, const TallyKey& key) {
     return row.first < key;
   };
+  static constexpr std::size_t kUsually = 10;
   std::vector<Row> rows_;
 };
 
@@ -142,8 +149,7 @@ struct Folder {
   std::uint32_t error = 0;      ///< errno of the last of them.
   bool changed = false;         ///< While it was being read, each time.
   bool set_attributes = false;  ///< Of the destination's: the verdict on itself asks for it.
-  /// Of the destination's: to be compared again, once its parent has looked whether it is there.
-  bool relist = false;
+  Relist relist = Relist::no;   ///< Of the destination's.
   /// What it contributed to the counters, besides its own status: taken back when it is listed
   /// again.
   Tallies tallies = {};

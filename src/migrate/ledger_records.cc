@@ -110,7 +110,7 @@ std::string encode(const Folder& folder) {
       .number(11, folder.changed ? 1 : 0)
       .text(12, pack(folder.tallies))
       .number(13, folder.set_attributes ? 1 : 0)
-      .number(14, folder.relist ? 1 : 0)
+      .number(14, static_cast<std::uint8_t>(folder.relist))
       .finish();
 }
 
@@ -131,7 +131,7 @@ Result<Folder> decode_folder(std::string_view bytes) {
   SLUICE_LET(packed, record.bytes_or(12, ""));
   SLUICE_LET(tallies, unpack_tallies(packed));
   SLUICE_LET(set_attributes, record.u64_or(13, 0));
-  SLUICE_LET(relist, record.u64_or(14, 0));
+  SLUICE_LET(relist, enum_or(record, 14, Relist::no, Relist::itself));
   return Folder{.parent = parent,
                 .name = std::string(name),
                 .level = level,
@@ -144,7 +144,7 @@ Result<Folder> decode_folder(std::string_view bytes) {
                 .error = errno_,
                 .changed = changed != 0,
                 .set_attributes = set_attributes != 0,
-                .relist = relist != 0,
+                .relist = relist,
                 .tallies = std::move(tallies)};
 }
 

@@ -17,6 +17,7 @@
 #include "migrate/file_hash.h"
 #include "migrate/root_dir.h"
 #include "migrate/stat_entry.h"
+#include "migrate/system_call.h"
 #include "migrate/thread_buffer.h"
 
 namespace sluice::migrate {
@@ -68,7 +69,7 @@ struct Stamp {
 int read_stamp(int fd, Stamp& stamp) {
   struct statx info;
   const unsigned mask = STATX_MTIME | STATX_CTIME;
-  if (uninterrupted([&] { return ::statx(fd, "", AT_EMPTY_PATH, mask, &info); }) != 0) return errno;
+  if (retried([&] { return ::statx(fd, "", AT_EMPTY_PATH, mask, &info); }) != 0) return errno;
   stamp = {.mtime_ns = nanoseconds_of(info.stx_mtime), .ctime_ns = nanoseconds_of(info.stx_ctime)};
   return 0;
 }
@@ -109,8 +110,7 @@ Fault Reading::run(Listing& page, const PageSink& sink) {
   const ThreadBuffer<kDirentBytes> buffer;
   page.clear();
   while (true) {
-    const ssize_t got =
-        uninterrupted([&] { return ::getdents64(fd_, buffer.data(), kDirentBytes); });
+    const ssize_t got = retried([&] { return ::getdents64(fd_, buffer.data(), kDirentBytes); });
     if (got < 0) return {errno, "getdents64"};
     if (got == 0) break;
     if (!deliver(buffer.data(), static_cast<std::size_t>(got), page, sink)) return {};
@@ -139,7 +139,7 @@ bool Reading::deliver(const char* names, std::size_t bytes, Listing& page, const
 void Reading::add(const char* name, Listing& page) {
   struct statx info;
   const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
-  const int rc = uninterrupted([&] { return ::statx(fd_, name, flags, kEntryMask, &info); });
+  const int rc = retried([&] { return ::statx(fd_, name, flags, kEntryMask, &info); });
   if (rc != 0 && errno == ENOENT) {
     vanished_ = true;
     return;
@@ -164,7 +164,7 @@ void Reading::apply_rules(const struct statx& info, Entry& entry) const {
 /// False if the link is no more.
 bool Reading::read_target(const char* name, Entry& entry) {
   const ssize_t size =
-      uninterrupted([&] { return ::readlinkat(fd_, name, target_.data(), target_.size()); });
+      retried([&] { return ::readlinkat(fd_, name, target_.data(), target_.size()); });
   if (size >= 0 && static_cast<std::size_t>(size) < target_.size()) {
     entry.target = std::string_view(target_.data(), static_cast<std::size_t>(size));
     return true;
@@ -194,15 +194,14 @@ class LocalTree final : public Tree {
 };
 
 Fault LocalTree::list(std::string_view path, Listing& scratch, const PageSink& sink) {
-  const RootDir::Opened opened = root_.open(path, O_RDONLY | O_DIRECTORY);
-  if (opened.error != 0) return {opened.error, "open"};
-  return Reading(opened.fd.get(), rules_, path).run(scratch, sink);
+  const auto opened = root_.open(path, O_RDONLY | O_DIRECTORY);
+  if (!opened) return {opened.error(), "open"};
+  return Reading(opened->get(), rules_, path).run(scratch, sink);
 }
 
 Fault LocalTree::stat_root(Listing& one) {
   struct statx info;
-  const int rc =
-      uninterrupted([&] { return ::statx(root_.fd(), "", AT_EMPTY_PATH, kEntryMask, &info); });
+  const int rc = retried([&] { return ::statx(root_.fd(), "", AT_EMPTY_PATH, kEntryMask, &info); });
   if (rc != 0) return {errno, "statx"};
   one.clear();
   one.add(entry_of(info));
@@ -214,18 +213,17 @@ Fault LocalTree::hash(std::string_view path, const Entry& entry, Hash& hash) {
   if (!whole.empty()) whole += '/';
   whole += entry.name;
   // Whatever took the file's place: opening it must not wait for the other end of a pipe.
-  const RootDir::Opened opened = root_.open(whole, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+  const auto opened = root_.open(whole, O_RDONLY | O_NONBLOCK | O_NOCTTY);
   // A symbolic link or a socket took its place.
-  const bool other_kind = opened.error == ELOOP || opened.error == ENXIO;
-  if (opened.error != 0) return {opened.error, "open", other_kind};
-  return hash_file(opened.fd.get(), entry, hash);
+  if (!opened) return {opened.error(), "open", opened.error() == ELOOP || opened.error() == ENXIO};
+  return hash_file(opened->get(), entry, hash);
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Tree>> open_local_tree(const LocalTreeOptions& options) {
   SLUICE_LET(filters, Filters::make(options.filters));
-  SLUICE_LET(root, RootDir::open(options.root, {.by_name = options.open_by_name}));
+  SLUICE_LET(root, RootDir::open(options.root));
   struct statx info;
   if (::statx(root.fd(), "", AT_EMPTY_PATH, STATX_INO, &info) != 0)
     return error(Code::io_error, options.root + ": statx failed; find the cause in the system log");

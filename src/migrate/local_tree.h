@@ -17,7 +17,6 @@ struct LocalTreeOptions {
   std::string root;                  ///< May lead over symbolic links; nothing below it does.
   std::vector<Filter> filters = {};  ///< What they match is delivered `excluded`.
   bool one_file_system = false;      ///< Folders on another device are delivered `excluded`.
-  bool open_by_name = false;         ///< RootDir::Options::by_name.
 };
 
 /// The tree below `root`, which is opened here and stays the one it is, also if it is renamed.

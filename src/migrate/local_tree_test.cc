@@ -301,20 +301,18 @@ std::string make_chain(const TempDir& dir, int depth) {
 TEST(LocalTree, a_path_may_be_far_longer_than_the_kernel_takes_at_once) {
   const TempDir dir;
   const std::string path = make_chain(dir, 300);
-  for (const bool by_name : {false, true}) {
-    const auto tree = tree_at(dir, {.root = "", .open_by_name = by_name});
-    // Every length, so that pieces end everywhere.
-    for (std::size_t size = 200; size <= path.size(); size += 201) {
-      const Listed listed = list_all(*tree, std::string_view(path).substr(0, size));
-      ASSERT_TRUE(listed.fault.ok()) << size;
-      ASSERT_EQ(listed.all.size(), 1u);
-    }
-    const Entry last = list_all(*tree, path).at("last");
-    EXPECT_EQ(last.size, 4u);
-    Hash hash{};
-    EXPECT_TRUE(tree->hash(path, list_all(*tree, path).at("last"), hash).ok());
-    EXPECT_EQ(list_all(*tree, path + "/none").fault.error, ENOENT);
+  const auto tree = tree_at(dir);
+  // Every length, so that pieces end everywhere.
+  for (std::size_t size = 200; size <= path.size(); size += 201) {
+    const Listed listed = list_all(*tree, std::string_view(path).substr(0, size));
+    ASSERT_TRUE(listed.fault.ok()) << size;
+    ASSERT_EQ(listed.all.size(), 1u);
   }
+  const Entry last = list_all(*tree, path).at("last");
+  EXPECT_EQ(last.size, 4u);
+  Hash hash{};
+  EXPECT_TRUE(tree->hash(path, list_all(*tree, path).at("last"), hash).ok());
+  EXPECT_EQ(list_all(*tree, path + "/none").fault.error, ENOENT);
 }
 
 TEST(LocalTree, no_path_leads_over_a_link_or_out_of_the_root) {
@@ -326,22 +324,20 @@ TEST(LocalTree, no_path_leads_over_a_link_or_out_of_the_root) {
   fs::create_symlink(outside.path(), dir / "away");
   fs::create_symlink("folder", dir / "near");
   test::write_file(dir / "file", "");
-  for (const bool by_name : {false, true}) {
-    const auto tree = tree_at(dir, {.root = "", .open_by_name = by_name});
-    for (const char* path : {"away", "away/in", "near", "near/none"}) {
-      const int error = list_all(*tree, path).fault.error;
-      EXPECT_TRUE(error == ELOOP || error == ENOTDIR) << path << " " << error;
-    }
-    for (const char* path :
-         {"..", "../x", "folder/..", ".", "folder/.", "/", "/tmp", "folder/", "folder//x"})
-      EXPECT_EQ(list_all(*tree, path).fault.error, EINVAL) << path;
-    EXPECT_EQ(list_all(*tree, "file").fault.error, ENOTDIR);
-    EXPECT_EQ(list_all(*tree, "none").fault.error, ENOENT);
-    Hash hash{};
-    EXPECT_FALSE(tree->hash("away/in", {.name = "file", .size = 6}, hash).ok());
-    EXPECT_EQ(tree->hash("", {.name = "../file"}, hash).error, EINVAL);
-    EXPECT_TRUE(list_all(*tree, "folder").fault.ok());
+  const auto tree = tree_at(dir);
+  for (const char* path : {"away", "away/in", "near", "near/none"}) {
+    const int error = list_all(*tree, path).fault.error;
+    EXPECT_TRUE(error == ELOOP || error == ENOTDIR) << path << " " << error;
   }
+  for (const char* path :
+       {"..", "../x", "folder/..", ".", "folder/.", "/", "/tmp", "folder/", "folder//x"})
+    EXPECT_EQ(list_all(*tree, path).fault.error, EINVAL) << path;
+  EXPECT_EQ(list_all(*tree, "file").fault.error, ENOTDIR);
+  EXPECT_EQ(list_all(*tree, "none").fault.error, ENOENT);
+  Hash hash{};
+  EXPECT_FALSE(tree->hash("away/in", {.name = "file", .size = 6}, hash).ok());
+  EXPECT_EQ(tree->hash("", {.name = "../file"}, hash).error, EINVAL);
+  EXPECT_TRUE(list_all(*tree, "folder").fault.ok());
 }
 
 TEST(LocalTree, a_root_stays_the_directory_it_was) {

@@ -18,6 +18,8 @@ namespace {
 
 using Opened = tl::expected<Descriptor, int>;
 
+constexpr int kOnTheWay = O_PATH | O_DIRECTORY;
+
 // Whether the kernel (5.6) and the sandbox around us let openat2 through. Both stay as they are.
 std::atomic<bool> has_openat2 = true;
 
@@ -49,9 +51,10 @@ Opened open_piece(int at, std::string_view piece, int flags) {
   std::array<char, PATH_MAX> path;
   std::memcpy(path.data(), piece.data(), piece.size());
   path[piece.size()] = '\0';
-  open_how how{.flags = static_cast<unsigned>(flags | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC),
+  // A plain path without links only leads down: RESOLVE_BENEATH would cost more and add nothing.
+  open_how how{.flags = static_cast<unsigned>(flags | O_NOFOLLOW | O_CLOEXEC),
                .mode = 0,
-               .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_BENEATH};
+               .resolve = RESOLVE_NO_SYMLINKS};
   return opened(retried([&] { return syscall(SYS_openat2, at, path.data(), &how, sizeof how); }));
 }
 
@@ -63,7 +66,7 @@ Opened open_names(int at, std::string_view piece, int flags) {
     const bool is_last = end == piece.size();
     const CName name(piece.substr(0, end));
     if (!name.valid()) return tl::unexpected(ENAMETOOLONG);
-    const int how = (is_last ? flags : O_PATH) | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    const int how = (is_last ? flags : kOnTheWay) | O_NOFOLLOW | O_CLOEXEC;
     Opened next = opened(retried([&] { return openat(at, name.c_str(), how); }));
     if (!next || is_last) return next;
     last = std::move(*next);
@@ -84,15 +87,14 @@ Opened open_either(int at, std::string_view piece, int flags) {
 
 }  // namespace
 
-Opened open_folder(int root, std::string_view path, int flags) {
-  if (path.empty())
-    return opened(retried([&] { return openat(root, ".", flags | O_DIRECTORY | O_CLOEXEC); }));
+Opened open_below(int root, std::string_view path, int flags) {
+  if (path.empty()) return opened(retried([&] { return openat(root, ".", flags | O_CLOEXEC); }));
   if (!is_plain(path)) return tl::unexpected(EINVAL);
   Descriptor last;
   while (true) {
     const std::string_view piece = first_piece(path);
     const bool is_last = piece.size() == path.size();
-    Opened next = open_either(last.valid() ? last.get() : root, piece, is_last ? flags : O_PATH);
+    Opened next = open_either(last.valid() ? last.get() : root, piece, is_last ? flags : kOnTheWay);
     if (!next || is_last) return next;
     last = std::move(*next);
     path.remove_prefix(piece.size() + 1);

@@ -2,11 +2,13 @@
 #include "migrate/retry.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <utility>
 
 #include "migrate/folder_attempt.h"
 #include "migrate/plan.h"
+#include "migrate/walk.h"
 
 namespace sluice::migrate {
 
@@ -43,19 +45,49 @@ namespace {
 
 using Marks = std::set<std::pair<Side, FolderId>>;
 
-/// A directory that is to be listed again; `shallow`: without what is below it.
-Status mark(kv::Store& store, Side side, FolderId id, bool shallow, Change& change) {
+/// Of a chunk of what the copy did.
+Result<bool> has_drifted_name(std::string_view chunk) {
+  SLUICE_LET(reader, ChunkReader::open(chunk));
+  for (;;) {
+    SLUICE_LET(entry, reader.next());
+    if (!entry) return false;
+    const bool failed = static_cast<CopyOutcome>(entry->id) == CopyOutcome::failed;
+    if (failed && (entry->error == kDriftedSrc || entry->error == kDriftedDst)) return true;
+  }
+}
+
+/// The directories that are to be listed again.
+struct Selection {
+  Marks whole;   // With all that is below them.
+  Marks itself;  // Without.
+  /// Of both, those of the destination below another one: they are compared when that one has
+  /// looked whether they are there, and whether their attributes are right.
+  std::set<FolderId> led;
+
+  bool is_whole(FolderId id) const {
+    return whole.contains({Side::src, id}) || whole.contains({Side::dst, id});
+  }
+  bool is_led(Side side, FolderId id) const { return side == Side::dst && led.contains(id); }
+};
+
+Status mark(kv::Store& store, const Selection& selection, Side side, FolderId id, Change& change) {
+  const bool whole = selection.whole.contains({side, id});
   return store.read([&](kv::Reader& reader) -> Status {
     SLUICE_LET(src, read_folder(reader, Side::src, id));
     SLUICE_LET(folder, read_folder(reader, side, id));
     if (!folder || !src) return {};
+    if (selection.is_led(side, id)) {
+      folder->relist = whole ? Relist::whole : Relist::itself;
+      change.put(keys::folder(side, id), encode(*folder));
+      return {};
+    }
     FolderTask task{.side = side,
                     .level = folder->level,
                     .id = id,
                     .pending = {.presence = folder->presence,
                                 .generation = folder->generation + 1,
                                 .set_attributes = folder->set_attributes,
-                                .shallow = shallow}};
+                                .shallow = !whole}};
     if (side == Side::src) {
       task.pending.parent = src->parent;
       task.pending.name = src->name;
@@ -63,27 +95,6 @@ Status mark(kv::Store& store, Side side, FolderId id, bool shallow, Change& chan
     make_pending(change, side, task, folder);
     return {};
   });
-}
-
-/// The parent is looked at again too, for the directory's own attributes; on the destination it
-/// then sees to the directory. Returns the parent; nothing for the root.
-Result<std::optional<FolderId>> mark_top(kv::Store& store, Side side, FolderId id, Change& change) {
-  std::optional<FolderId> parent;
-  std::optional<Folder> dst;
-  SLUICE_TRY(store.read([&](kv::Reader& reader) -> Status {
-    SLUICE_LET(src, read_folder(reader, Side::src, id));
-    SLUICE_LET(found, read_folder(reader, Side::dst, id));
-    if (src && id != kRoot) parent = src->parent;
-    dst = std::move(found);
-    return {};
-  }));
-  if (side == Side::src || !parent || !dst) {
-    SLUICE_TRY(mark(store, side, id, false, change));
-    return parent;
-  }
-  dst->relist = true;
-  change.put(keys::folder(Side::dst, id), encode(*dst));
-  return parent;
 }
 
 /// Every directory that is failed, or whose own listing is in doubt. Where a source's listing
@@ -100,8 +111,53 @@ Status find_failed(kv::Store& store, Marks& marks) {
   return {};
 }
 
-/// Their counters were moved by what is in there now.
-Status check_exclusions(kv::Store& store, const Marks& marks) {
+/// Directories that were listed, but some name in them could not be looked at.
+Status find_unknown_names(kv::Store& store, Marks& shallow) {
+  return each_folder(store, Side::dst, [&](FolderId id, const Folder& folder) {
+    if (folder.status != TraversalStatus::successful) return;
+    const bool unknown = std::ranges::any_of(folder.tallies, [](const auto& counted) {
+      return counted.first.what == Tally::verdict && counted.second != 0 &&
+             counted.first.which == static_cast<std::uint8_t>(Verdict::unknown);
+    });
+    if (!unknown) return;
+    shallow.emplace(Side::src, id);
+    shallow.emplace(Side::dst, id);
+  });
+}
+
+/// Directories with names that the copy refused, because they are not what was compared.
+Status find_drifted_names(kv::Store& store, Marks& shallow) {
+  return store.read([&](kv::Reader& reader) -> Status {
+    Status read;
+    SLUICE_TRY(reader.scan(keys::chunks_of(Part::copied), {},
+                           [&](std::string_view row_key, std::string_view chunk) {
+                             const auto drifted = has_drifted_name(chunk);
+                             const auto key = keys::parse_chunk(row_key);
+                             read = !key ? key.error() : status_of(drifted);
+                             if (read.ok() && *drifted) {
+                               shallow.emplace(Side::src, key->id);
+                               shallow.emplace(Side::dst, key->id);
+                             }
+                             return read.ok();
+                           }));
+    return read;
+  });
+}
+
+/// A directory and what is above it, the nearest first, up to the root, which is not visited: as
+/// far as `visit` wants to know.
+Status climb(kv::Reader& reader, FolderId id, const std::function<bool(const Folder&)>& visit) {
+  while (id != kRoot) {
+    SLUICE_LET(folder, read_folder(reader, Side::src, id));
+    if (!folder || !visit(*folder)) return {};
+    id = folder->parent;
+  }
+  return {};
+}
+
+/// Their counters were moved by what is in there now. Of those that are listed without what is
+/// below them, only what is excluded in them counts.
+Status check_exclusions(kv::Store& store, const Selection& selection) {
   return store.read([&](kv::Reader& reader) -> Status {
     SLUICE_LET(rows, reader.scan(keys::exclusions()));
     std::set<std::pair<FolderId, std::string>> excluded;
@@ -113,28 +169,30 @@ Status check_exclusions(kv::Store& store, const Marks& marks) {
       SLUICE_LET(key, keys::parse_exclusion(row.key));
       SLUICE_LET(exclusion, decode_exclusion(row.value));
       excluded.emplace(key.folder, key.name);
-      for (FolderId id = key.folder; id != kAboveRoot;) {
-        if (marks.contains({Side::src, id}) || marks.contains({Side::dst, id}))
-          return refuse(exclusion.path);
-        SLUICE_LET(folder, read_folder(reader, Side::src, id));
-        id = folder ? folder->parent : kAboveRoot;
-      }
+      if (selection.itself.contains({Side::dst, key.folder})) return refuse(exclusion.path);
+      bool listed = selection.is_whole(key.folder);
+      SLUICE_TRY(climb(reader, key.folder, [&](const Folder& folder) {
+        listed = listed || selection.is_whole(folder.parent);
+        return !listed;
+      }));
+      if (listed) return refuse(exclusion.path);
     }
     if (excluded.empty()) return {};
-    for (const auto& mark : marks) {
-      for (FolderId id = mark.second; id != kRoot;) {
-        SLUICE_LET(folder, read_folder(reader, Side::src, id));
-        if (!folder) break;
-        if (excluded.contains({folder->parent, folder->name})) return refuse(folder->name);
-        id = folder->parent;
+    for (const Marks* marks : {&selection.whole, &selection.itself}) {
+      for (const auto& mark : *marks) {
+        std::optional<std::string> above;
+        SLUICE_TRY(climb(reader, mark.second, [&](const Folder& folder) {
+          if (excluded.contains({folder.parent, folder.name})) above = folder.name;
+          return !above;
+        }));
+        if (above) return refuse(*above);
       }
     }
     return {};
   });
 }
 
-Status begin_sweep(kv::Store& store, const Marks& marks, Change& change) {
-  if (marks.empty()) return {};
+Status begin_sweep(kv::Store& store, Change& change) {
   return store.read([&](kv::Reader& reader) -> Status {
     SLUICE_LET(state, read_state(reader));
     ++state.sweep;
@@ -143,26 +201,57 @@ Status begin_sweep(kv::Store& store, const Marks& marks, Change& change) {
   });
 }
 
-/// What is below another one that is marked is listed again with it.
-Result<bool> is_covered(kv::Store& store, const Marks& marks, Side side, FolderId id) {
-  bool covered = false;
-  SLUICE_TRY(store.read([&](kv::Reader& reader) -> Status {
-    covered = false;
-    while (id != kRoot && !covered) {
-      SLUICE_LET(folder, read_folder(reader, Side::src, id));
-      if (!folder) return {};
-      id = folder->parent;
-      covered = marks.contains({side, id});
-    }
-    return {};
-  }));
-  return covered;
+/// What is below another one is listed again with it.
+Result<Marks> not_below(kv::Reader& reader, const Marks& marks, const Marks& others) {
+  Marks left;
+  for (const auto& [side, id] : marks) {
+    bool covered = false;
+    SLUICE_TRY(climb(reader, id, [&](const Folder& folder) {
+      covered = others.contains({side, folder.parent});
+      return !covered;
+    }));
+    if (!covered) left.emplace(side, id);
+  }
+  return left;
+}
+
+/// A directory's own attributes are in the listing of what it is in. On the destination that one
+/// decides about the directory, and is to come first.
+Status add_parents(kv::Reader& reader, Selection& selection) {
+  for (const auto& [side, id] : selection.whole) {
+    SLUICE_TRY(climb(reader, id, [&](const Folder& folder) {
+      selection.itself.emplace(side, folder.parent);
+      if (side == Side::dst) selection.led.insert(id);
+      return false;
+    }));
+  }
+  return {};
+}
+
+/// Of directories of the destination below one another only the highest is to be pending. It leads
+/// to the others over all that lie between them.
+Status add_ways(kv::Reader& reader, Selection& selection) {
+  const Marks ends = selection.itself;
+  for (const auto& [side, id] : ends) {
+    if (side == Side::src) continue;
+    std::vector<FolderId> way = {id};
+    SLUICE_TRY(climb(reader, id, [&](const Folder& folder) {
+      const bool leads = ends.contains({Side::dst, folder.parent});
+      if (leads) selection.led.insert(way.begin(), way.end());
+      if (!leads) way.push_back(folder.parent);
+      return !leads;
+    }));
+    if (!selection.led.contains(id)) continue;
+    for (const FolderId between : way) selection.itself.emplace(Side::dst, between);
+  }
+  return {};
 }
 
 }  // namespace
 
 Result<std::uint64_t> mark_for_retry(kv::Store& store, const RetryWish& wish) {
   Marks marks;
+  Marks shallow;  // Without what is below them.
   if (wish.all) {
     marks = {{Side::src, kRoot}, {Side::dst, kRoot}};
   } else {
@@ -174,36 +263,38 @@ Result<std::uint64_t> mark_for_retry(kv::Store& store, const RetryWish& wish) {
       marks.emplace(Side::src, *id);
       marks.emplace(Side::dst, *id);
     }
-    if (wish.failed) SLUICE_TRY(find_failed(store, marks));
+    if (wish.failed) {
+      SLUICE_TRY(find_failed(store, marks));
+      SLUICE_TRY(find_unknown_names(store, shallow));
+      SLUICE_TRY(find_drifted_names(store, shallow));
+    }
   }
+  Selection selection;
+  std::uint64_t asked_for = 0;
   SLUICE_TRY(store.read([&](kv::Reader& reader) -> Status {
     SLUICE_LET(pending, is_pending(reader));
-    if (!pending) return {};
-    return {Code::conflict, "the comparison is not finished; run it again first, then retry"};
+    if (pending)
+      return {Code::conflict, "the comparison is not finished; run it again first, then retry"};
+    SLUICE_LET(whole, not_below(reader, marks, marks));
+    SLUICE_LET(itself, not_below(reader, shallow, marks));
+    std::erase_if(itself, [&](const auto& mark) { return marks.contains(mark); });
+    asked_for = whole.size() + itself.size();
+    selection = {.whole = std::move(whole), .itself = std::move(itself), .led = {}};
+    SLUICE_TRY(add_parents(reader, selection));
+    return add_ways(reader, selection);
   }));
-  SLUICE_TRY(check_exclusions(store, marks));
+  SLUICE_TRY(check_exclusions(store, selection));
+  if (asked_for == 0) return asked_for;
   Change change;
-  SLUICE_TRY(begin_sweep(store, marks, change));
-  std::uint64_t marked = 0;
-  Marks parents;
-  const auto write_some = [&]() -> Status {
-    if (change.bytes() < kChangeBytesMax) return {};
-    return write(store, std::exchange(change, {}));
-  };
-  for (const auto& [side, id] : marks) {
-    SLUICE_LET(covered, is_covered(store, marks, side, id));
-    if (covered) continue;
-    SLUICE_LET(parent, mark_top(store, side, id, change));
-    if (parent) parents.emplace(side, *parent);
-    ++marked;
-    SLUICE_TRY(write_some());
+  SLUICE_TRY(begin_sweep(store, change));
+  for (const Marks* each : {&selection.whole, &selection.itself}) {
+    for (const auto& [side, id] : *each) {
+      SLUICE_TRY(mark(store, selection, side, id, change));
+      if (change.bytes() >= kChangeBytesMax) SLUICE_TRY(write(store, std::exchange(change, {})));
+    }
   }
-  for (const auto& [side, id] : parents) {
-    SLUICE_TRY(mark(store, side, id, true, change));
-    SLUICE_TRY(write_some());
-  }
-  if (!change.empty()) SLUICE_TRY(write(store, change));
-  return marked;
+  SLUICE_TRY(write(store, change));
+  return asked_for;
 }
 
 }  // namespace sluice::migrate

@@ -2,6 +2,8 @@
 // Listing again what is in a ledger already.
 #include <gtest/gtest.h>
 
+#include <sluice/random.h>
+
 #include <cerrno>
 #include <filesystem>
 #include <set>
@@ -101,6 +103,32 @@ TEST(Retry, subtrees_within_each_other_are_listed_once) {
   for (const auto& [path, lists] : ledger.trees->dst->take_lists()) EXPECT_EQ(lists, 1) << path;
 }
 
+// What each directory learns of the one below it comes before that one is compared.
+TEST(Retry, of_two_subtrees_the_lower_one_is_compared_by_what_the_higher_one_found) {
+  Listed ledger;
+  fs::permissions(ledger.trees->dir / "dst/deep/er", fs::perms::owner_all);
+  ledger.retry({.paths = {"deep/er/est", "deep/empty"}});
+  EXPECT_EQ(listed(*ledger.trees->dst), (Paths{"deep", "deep/er", "deep/er/est"}));
+  EXPECT_EQ(dump(*ledger.store), fresh_dump(*ledger.trees));
+}
+
+TEST(Retry, what_lies_between_two_subtrees_is_listed_again_but_nothing_beside_it) {
+  Listed ledger;
+  fs::permissions(ledger.trees->dir / "dst/deep", fs::perms::owner_all);
+  fs::permissions(ledger.trees->dir / "dst/deep/er", fs::perms::owner_all);
+  ledger.retry({.paths = {"deep/er/est", "big"}});
+  EXPECT_EQ(listed(*ledger.trees->dst), (Paths{"", "big", "deep", "deep/er", "deep/er/est"}));
+  EXPECT_EQ(dump(*ledger.store), fresh_dump(*ledger.trees));
+}
+
+TEST(Retry, a_lower_subtree_that_went_with_a_higher_directory_is_known_to_be_gone) {
+  Listed ledger;
+  fs::remove_all(ledger.trees->dir / "dst/deep");
+  ledger.retry({.paths = {"deep/er/est", "big"}});
+  EXPECT_EQ(listed(*ledger.trees->dst), (Paths{"", "big"}));
+  EXPECT_EQ(dump(*ledger.store), fresh_dump(*ledger.trees));
+}
+
 TEST(Retry, trees_that_did_not_change_have_the_same_outcome_and_no_drift) {
   Listed ledger;
   const std::string before = dump(*ledger.store);
@@ -158,6 +186,75 @@ TEST(Retry, the_attributes_of_a_folder_are_still_to_be_set_when_it_was_compared_
   EXPECT_TRUE(attributes_of_deep());
   ledger.retry({.all = true});
   EXPECT_TRUE(attributes_of_deep());
+}
+
+/// Folders in one another on both sides, that change between sweeps.
+class Changing {
+ public:
+  explicit Changing(std::uint64_t seed) : random_(seed) {
+    paths_ = {"a"};
+    while (paths_.size() < 24) paths_.push_back(any() + "/" + name(paths_.size()));
+    for (const std::string& path : paths_) trees_.both(path + "/file", "same");
+    EXPECT_EQ(compare_trees(*store_, trees_), Status());
+  }
+
+  /// Any folders are listed again, after any of them have changed.
+  void sweep() {
+    for (std::uint64_t left = random_.below(4); left != 0; --left) change();
+    const std::set<std::string> locked = {any(), any()};
+    const bool fails = random_.below(2) == 0;
+    const testing::ScriptedTree::Script script = [=](std::string_view path, int) {
+      return Fault{.error = fails && locked.contains(std::string(path)) ? EACCES : 0};
+    };
+    trees_.src->set_script(random_.below(3) == 0 ? script : testing::ScriptedTree::Script());
+    trees_.dst->set_script(script);
+    RetryWish wish{.failed = random_.below(2) == 0};
+    for (std::uint64_t left = random_.below(4); left != 0; --left) wish.paths.push_back(any());
+    const Status marked = status_of(mark_for_retry(*store_, wish));
+    if (marked.code() == Code::not_found) return;
+    EXPECT_EQ(marked, Status());
+    EXPECT_EQ(compare_trees(*store_, trees_), Status());
+    EXPECT_EQ(problems(*store_), "");
+  }
+
+  /// In the end nothing is left of the way that led there.
+  void finish() {
+    trees_.src->set_script({});
+    trees_.dst->set_script({});
+    EXPECT_TRUE(mark_for_retry(*store_, {.all = true}));
+    EXPECT_EQ(compare_trees(*store_, trees_), Status());
+    EXPECT_EQ(dump(*store_), fresh_dump(trees_));
+  }
+
+ private:
+  static std::string name(std::uint64_t number) { return {static_cast<char>('a' + number % 26)}; }
+  const std::string& any() { return paths_[random_.below(paths_.size())]; }
+
+  void change() {
+    const std::string side = random_.below(3) == 0 ? "src" : "dst";
+    const fs::path path = trees_.dir / (side + "/" + any());
+    const std::uint64_t what = random_.below(4);
+    if (what == 0)
+      fs::remove_all(path);
+    else if (what == 1)
+      fs::create_directories(path);
+    else if (fs::exists(path))
+      fs::permissions(path, what == 2 ? fs::perms::owner_all : fs::perms(0755));
+  }
+
+  SeededRandom random_;
+  Trees trees_;
+  std::unique_ptr<kv::Store> store_ = kv::open_memory();
+  std::vector<std::string> paths_;
+};
+
+TEST(Retry, whatever_changed_and_whatever_is_listed_again_the_ledger_is_sound) {
+  for (std::uint64_t seed = 1; seed <= 60 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    Changing trees(seed);
+    for (int sweeps = 0; sweeps < 6; ++sweeps) trees.sweep();
+    trees.finish();
+  }
 }
 
 TEST(Retry, a_sweep_that_was_stopped_anywhere_goes_on_to_the_same_end) {

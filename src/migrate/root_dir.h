@@ -4,38 +4,26 @@
 
 #include <sluice/result.h>
 
-#include <cerrno>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "base/descriptor.h"
+#include "migrate/open_folder.h"
 
 namespace sluice::migrate {
 
-/// Opens paths below one directory. It stays that directory, whatever happens to its name, and no
-/// path leads out of it: symbolic links are refused anywhere in a path, also those that somebody
-/// puts there at this moment. Concurrency: const members may be called from any number of threads.
+/// One directory, and what is below it. It stays that directory, whatever happens to its name.
+/// Concurrency: const members may be called from any number of threads.
 class RootDir {
  public:
-  struct Options {
-    /// Name by name, as on a kernel without openat2 (before 5.6). Slower by one call per name.
-    bool by_name = false;
-  };
-  /// What was opened, or why not (errno).
-  struct Opened {
-    Descriptor fd = {};
-    int error = 0;
-  };
-
   /// `path` may be relative and lead over symbolic links.
-  static Result<RootDir> open(const std::string& path, Options options);
+  static Result<RootDir> open(const std::string& path);
 
-  /// `flags` as for open(2), without O_CREAT; O_NOFOLLOW and O_CLOEXEC are added. `path` is
-  /// relative, empty for the root, and may be longer than PATH_MAX: it is opened in pieces then.
-  /// ELOOP or ENOTDIR for a symbolic link in it; EINVAL for one with ".", ".." or nothing between
-  /// slashes. Costs one call, if the path is shorter than PATH_MAX.
-  Opened open(std::string_view path, int flags) const;
+  /// As open_below() says.
+  tl::expected<Descriptor, int> open(std::string_view path, int flags) const {
+    return open_below(fd_.get(), path, flags);
+  }
 
   /// Opened with O_PATH: good for *at() calls, not for reading.
   int fd() const { return fd_.get(); }
@@ -44,20 +32,9 @@ class RootDir {
 
  private:
   RootDir(Descriptor fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  int open_piece(int at, std::string_view piece, int flags) const;
 
   Descriptor fd_;
   std::string path_;
-  bool by_name_ = false;
 };
-
-/// Calls again what a signal interrupted.
-template <typename Call>
-auto uninterrupted(const Call& call) {
-  while (true) {
-    const auto result = call();
-    if (result >= 0 || errno != EINTR) return result;
-  }
-}
 
 }  // namespace sluice::migrate

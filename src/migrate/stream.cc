@@ -9,6 +9,9 @@ namespace {
 
 /// Half of what a transaction may hold, with what it counts for keys.
 constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
+/// Of a listing in memory, which takes more than the block that is made of it: so much is one
+/// change, if it has to be.
+constexpr std::size_t kOneChangeBytesMax = std::size_t{4} << 20;
 
 Result<std::string> read_chunk(kv::Store& store, const std::string& key) {
   std::optional<std::string> chunk;
@@ -209,13 +212,19 @@ Status Sorter::take_page() {
   return kept_.bytes() >= place_.bytes_max ? spill() : Status();
 }
 
+bool Sorter::may_take_page() const {
+  return place_.leftovers ||
+         kept_.bytes() + page_.bytes() < std::min(place_.bytes_max, kOneChangeBytesMax);
+}
+
 Status Sorter::spill() {
   spilled_ = true;
   kept_.sort();
   Change change;
   BlockBuilder builder(store_, {.part = Part::runs,
                                 .id = run_key(),
-                                .generation = static_cast<std::uint32_t>(runs_.size()) + 1});
+                                .generation = static_cast<std::uint32_t>(runs_.size()) + 1,
+                                .leftovers = true});
   ListingStream sorted(kept_);
   for (;;) {
     SLUICE_LET(entry, sorted.next());
@@ -276,7 +285,7 @@ Status BlockBuilder::add(const Entry& entry) {
   if (writer_.add(entry)) return {};
   end_chunk();
   (void)writer_.add(entry);  // An empty chunk takes every entry.
-  return bytes_ >= kFlushBytes ? flush() : Status();
+  return place_.leftovers && bytes_ >= kFlushBytes ? flush() : Status();
 }
 
 Status BlockBuilder::flush() {

@@ -126,7 +126,9 @@ class Sorter {
     Side side = Side::src;
     FolderId id = 0;
     std::size_t bytes_max = std::size_t{8} << 20;  ///< Of memory, before it spills.
-    bool leftovers = false;  ///< A process that was killed may have left runs.
+    /// The directory is in the ledger, so runs may be, too; a process that was killed may have left
+    /// some.
+    bool leftovers = false;
   };
   Sorter(kv::Store& store, const Place& place);
   ~Sorter();
@@ -136,6 +138,9 @@ class Sorter {
   Listing& page() { return page_; }  ///< The scratch for Tree::list().
   /// A page has been filled. Leaves the entries there as long as they fit.
   Status take_page();
+  /// Whether the page can be taken, and the block made of all entries, without anything being
+  /// written before the directory is in the ledger. Always, if it is.
+  bool may_take_page() const;
   /// All of them, sorted, each name once.
   Result<std::unique_ptr<EntryStream>> finish();
   /// Removes what may be in the ledger, with the change that the listing becomes.
@@ -166,7 +171,9 @@ class BlockBuilder {
     Part part = Part::src;
     FolderId id = 0;
     std::uint32_t generation = 0;
-    bool leftovers = false;  ///< A process that was killed may have left chunks.
+    /// The directory is in the ledger: chunks may be written before the change, and a process that
+    /// was killed may have left some.
+    bool leftovers = false;
   };
   struct Built {
     std::uint32_t chunks = 0;

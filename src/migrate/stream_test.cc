@@ -200,7 +200,7 @@ TEST(Block, what_was_built_is_read_back_chunk_by_chunk) {
 TEST(Block, most_of_a_large_one_is_written_before_its_change) {
   const auto store = kv::open_memory();
   const Names names = many_names(4'000);
-  BlockBuilder builder(*store, {.id = 5, .generation = 1});
+  BlockBuilder builder(*store, {.id = 5, .generation = 1, .leftovers = true});
   for (const std::string& name : names) ASSERT_EQ(builder.add({.name = name}), Status());
   EXPECT_GT(rows(*store), 30u);
   Change change;
@@ -209,6 +209,16 @@ TEST(Block, most_of_a_large_one_is_written_before_its_change) {
   ASSERT_EQ(commit(*store, change), Status());
   BlockStream stream(*store, {.id = 5, .generation = 1, .chunks = built->chunks});
   EXPECT_EQ(names_of(stream), names);
+}
+
+TEST(Block, nothing_is_written_before_its_change_if_the_directory_is_not_in_the_ledger) {
+  const auto store = kv::open_memory();
+  BlockBuilder builder(*store, {.id = 5, .generation = 1});
+  for (const std::string& name : many_names(4'000))
+    ASSERT_EQ(builder.add({.name = name}), Status());
+  Change change;
+  ASSERT_TRUE(builder.finish(change));
+  EXPECT_EQ(rows(*store), 0u);
 }
 
 TEST(Block, chunks_that_a_killed_process_left_are_gone_when_a_smaller_one_is_built) {

@@ -32,7 +32,8 @@ std::size_t index_of(Side side) {
 
 /// What a loop does next.
 struct Decision {
-  enum class What : std::uint8_t { run, pull, commit, wait, finish };
+  /// `rest`: as many as may are at work.
+  enum class What : std::uint8_t { run, pull, commit, wait, rest, finish };
   What what = What::wait;
   std::optional<FolderTask> task = {};
   Coordinator::Pull pull = {};
@@ -59,9 +60,11 @@ class Traversal::Impl {
 
   Status run(runtime::Executor& executor, std::stop_token stop) {
     stop_ = std::move(stop);
-    const std::stop_callback on_stop(stop_, [this] { ring(); });
-    std::latch ended(options_.threads);
-    for (unsigned i = 0; i < options_.threads; ++i)
+    const std::stop_callback on_stop(stop_, [this] { ring_all(); });
+    // One more, so that as many are at work while one waits for the disk.
+    const unsigned loops = options_.threads > 1 ? options_.threads + 1 : 1;
+    std::latch ended(loops);
+    for (unsigned i = 0; i < loops; ++i)
       executor.start({.name = "traversal", .step = [this, &ended](Duration wait_max) {
                         const runtime::LoopStep taken = step(wait_max);
                         if (taken == runtime::LoopStep::finished) ended.count_down();
@@ -77,8 +80,20 @@ class Traversal::Impl {
   const TraversalProgress& progress() const { return progress_; }
 
  private:
+  /// Loops sleep on one until it rings.
+  struct Bell {
+    std::atomic<std::uint32_t> rung = 0;
+    std::atomic<std::uint32_t> sleepers = 0;
+
+    void ring() {
+      ++rung;
+      if (sleepers > 0) Clock::wake(rung);
+    }
+  };
+
   runtime::LoopStep step(Duration wait_max) {
-    const std::uint32_t heard = bell_.load(std::memory_order_acquire);
+    const std::uint32_t heard = work_.rung;
+    const std::uint32_t heard_place = place_.rung;
     Decision next = decide();
     Status status;
     switch (next.what) {
@@ -92,16 +107,19 @@ class Traversal::Impl {
         status = commit();
         break;
       case Decision::What::finish:
-        ring();
+        ring_all();
         return runtime::LoopStep::finished;
       case Decision::What::wait:
-        wait(heard, next.until, wait_max);
+        wait(work_, heard, next.until, wait_max);
+        return runtime::LoopStep::idle;
+      case Decision::What::rest:
+        wait(place_, heard_place, MonoTime::max(), wait_max);
         return runtime::LoopStep::idle;
     }
     if (!status.ok()) {
       const MutexLock lock(mutex_);
       if (failure_.ok()) failure_ = status;
-      ring();
+      ring_all();
     }
     return runtime::LoopStep::again;
   }
@@ -120,8 +138,10 @@ class Traversal::Impl {
     const bool due = uncommitted_.bytes >= options_.commit_bytes ||
                      (something && now - uncommitted_.since >= options_.commit_every);
     if (due && may_commit) return begin_commit();
+    if (busy_ == options_.threads) return {.what = What::rest};
     if (const auto pull = coordinator_.needs_pull(); pull.needed && !coordinator_.pulling()) {
       coordinator_.begin_pull();
+      ++busy_;
       return {.what = What::pull, .pull = pull};
     }
     // Not faster than the disk takes it.
@@ -133,7 +153,10 @@ class Traversal::Impl {
         return listed.value_or(false);
       });
       if (!looked.ok()) return give_up(looked);
-      if (task) return {.what = What::run, .task = std::move(task)};
+      if (task) {
+        ++busy_;
+        return {.what = What::run, .task = std::move(task)};
+      }
     }
     if (may_commit) return begin_commit();
     if (!something && !committing_ && !coordinator_.pulling() && coordinator_.done())
@@ -144,12 +167,13 @@ class Traversal::Impl {
   /// What was put aside for a look that failed would wait for ever.
   Decision give_up(const Status& status) SLUICE_ANNOTATE(requires_capability(mutex_)) {
     failure_ = status;
-    ring();
+    ring_all();
     return {.what = committing_ ? Decision::What::wait : Decision::What::finish};
   }
 
   Decision begin_commit() SLUICE_ANNOTATE(requires_capability(mutex_)) {
     committing_ = true;
+    place_.ring();
     return {.what = Decision::What::commit};
   }
 
@@ -163,9 +187,11 @@ class Traversal::Impl {
     return listed;
   }
 
-  void wait(std::uint32_t heard, MonoTime until, Duration wait_max) {
+  void wait(Bell& bell, std::uint32_t heard, MonoTime until, Duration wait_max) {
     if (wait_max < Duration::max()) until = std::min(until, options_.clock->mono() + wait_max);
-    options_.clock->wait(bell_, heard, until);
+    ++bell.sleepers;
+    options_.clock->wait(bell.rung, heard, until);
+    --bell.sleepers;
   }
 
   Status run_task(const FolderTask& task) {
@@ -174,6 +200,7 @@ class Traversal::Impl {
     count(task, outcome);
     const MonoTime now = options_.clock->mono();
     const MutexLock lock(mutex_);
+    --busy_;
     if (uncommitted_.changes.empty()) uncommitted_.since = now;
     for (FolderTask& child : outcome.children)
       if (!coordinator_.add(std::move(child))) ++uncommitted_.dropped[index_of(task.side)];
@@ -186,7 +213,7 @@ class Traversal::Impl {
     else
       coordinator_.again(std::move(*outcome.again), now + backoff(outcome.failed_attempts));
     // Children, or something to commit: somebody may be waiting for either.
-    ring();
+    work_.ring();
     return {};
   }
 
@@ -208,8 +235,9 @@ class Traversal::Impl {
     };
     auto pulled = pull_pending(context_.store, wanted.side, wanted.room, known);
     const MutexLock lock(mutex_);
+    --busy_;
     if (pulled) coordinator_.pulled(wanted, std::move(pulled->tasks), pulled->all);
-    ring();
+    work_.ring();
     return status_of(pulled);
   }
 
@@ -224,7 +252,7 @@ class Traversal::Impl {
       for (const TaskName& task : batch.finished) probe_.durable(task);
     const MutexLock lock(mutex_);
     committing_ = false;
-    ring();
+    work_.ring();
     // In the same breath: what was found since may build on what is lost.
     if (!status.ok() && failure_.ok()) failure_ = status;
     if (!status.ok()) return status;
@@ -266,9 +294,9 @@ class Traversal::Impl {
     return {};
   }
 
-  void ring() {
-    bell_.fetch_add(1, std::memory_order_release);
-    Clock::wake(bell_);
+  void ring_all() {
+    work_.ring();
+    place_.ring();
   }
 
   Context context_;
@@ -278,11 +306,13 @@ class Traversal::Impl {
   std::atomic<FolderId> next_id_;
   FolderTasks tasks_;
   TraversalProgress progress_;
-  std::atomic<std::uint32_t> bell_ = 0;
+  Bell work_;   // There may be something to do.
+  Bell place_;  // One that was busy is not for a while.
   Mutex mutex_;
   Coordinator coordinator_ SLUICE_GUARDED_BY(mutex_);
   Uncommitted uncommitted_ SLUICE_GUARDED_BY(mutex_);
   bool committing_ SLUICE_GUARDED_BY(mutex_) = false;
+  unsigned busy_ SLUICE_GUARDED_BY(mutex_) = 0;  // At a task; right as long as nothing has failed.
   Status failure_ SLUICE_GUARDED_BY(mutex_);
 };
 

@@ -20,6 +20,7 @@
 namespace sluice::migrate {
 
 struct TraversalOptions {
+  /// That list at the same time. With more than one, another commits meanwhile.
   unsigned threads = 2;
   std::uint32_t attempts_max = 3;  ///< Of each directory, before it is `failed`.
   GateRules gate = {};
@@ -27,8 +28,8 @@ struct TraversalOptions {
   const Clock* clock = &system_clock();
   /// What is found is committed when so much has come together, or after so long, or when there is
   /// nothing else to do.
-  std::size_t commit_bytes = std::size_t{1} << 20;
-  Duration commit_every = std::chrono::milliseconds(20);
+  std::size_t commit_bytes = std::size_t{2} << 20;
+  Duration commit_every = std::chrono::milliseconds(50);
   /// Of a directory's entries in memory, per thread, before they are sorted by way of the ledger.
   std::size_t listing_bytes_max = std::size_t{8} << 20;
 };

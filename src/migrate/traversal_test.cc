@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <filesystem>
 #include <iterator>
+#include <mutex>
 #include <set>
+#include <utility>
 
 #include "kv/conformance/engines.h"
 #include "migrate/begin.h"
@@ -24,6 +27,7 @@ using testing::problems;
 using testing::quick;
 using testing::RunOptions;
 using testing::tally;
+using testing::Trees;
 namespace fs = std::filesystem;
 
 /// Two worlds of the simulator, as one spec says.
@@ -207,6 +211,55 @@ TEST(Traversal, the_outcome_is_the_same_with_a_commit_for_each_directory) {
   options.traversal.commit_every = {};
   EXPECT_EQ(dump_of(Worlds("seed=6,depth=2"), std::move(options)),
             dump_of(Worlds("seed=6,depth=2")));
+}
+
+/// Threads that list meet here, if as many as may do so while one commits.
+class Meeting {
+ public:
+  explicit Meeting(int wanted) : wanted_(wanted) {}
+
+  void commit() {
+    std::unique_lock lock(mutex_);
+    if (std::exchange(committing_, true)) return;
+    in_vain_ = !changed_.wait_for(lock, std::chrono::seconds(20), [this] { return met_; });
+    changed_.notify_all();
+  }
+  void list() {
+    std::unique_lock lock(mutex_);
+    most_ = std::max(most_, ++inside_);
+    met_ = met_ || (committing_ && inside_ == wanted_);
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return !committing_ || met_ || in_vain_; });
+    // A moment for one too many.
+    changed_.wait_for(lock, std::chrono::milliseconds(1), [this] { return inside_ > wanted_; });
+    --inside_;
+  }
+  bool met() const { return met_; }
+  int most() const { return most_; }
+
+ private:
+  const int wanted_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool committing_ = false;
+  bool met_ = false;
+  bool in_vain_ = false;
+  int inside_ = 0;
+  int most_ = 0;
+};
+
+TEST(Traversal, as_many_as_may_list_while_one_commits) {
+  Trees trees;
+  for (int i = 0; i < 50; ++i) trees.folder("src", "folder-" + std::to_string(i));
+  Meeting meeting(2);
+  RunOptions options = quick(2);
+  options.traversal.commit_every = Duration::zero();
+  options.probe.started = [&](const FolderTask&) { meeting.list(); };
+  options.probe.durable = [&](const TaskName&) { meeting.commit(); };
+  const auto store = kv::open_memory();
+  ASSERT_EQ(compare_trees(*store, trees, std::move(options)), Status());
+  EXPECT_TRUE(meeting.met());
+  EXPECT_EQ(meeting.most(), 2);
 }
 
 TEST(Traversal, a_finished_ledger_is_not_listed_again) {

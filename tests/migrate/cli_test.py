@@ -71,10 +71,10 @@ class Help(MigrateTest):
     def test_every_option_of_the_contract_is_explained(self):
         options = {
             "compare": "size-only checksum mtime-window no-owner no-mode newer exclude "
-                       "one-file-system threads retries lead max-lead again quiet json progress "
-                       "state",
-            "copy": "delete max-delete bwlimit dry-run verify no-sync threads state",
-            "run": "size-only checksum exclude delete max-delete bwlimit dry-run verify",
+                       "one-file-system threads memory retries lead max-lead again quiet json "
+                       "progress state",
+            "copy": "delete max-delete bwlimit dry-run verify no-sync threads memory state",
+            "run": "size-only checksum exclude delete max-delete bwlimit dry-run verify memory",
             "report": "format all status state", "status": "json levels", "ls": "status json",
             "why": "json", "retry": "failed all", "verify": "json contents"}
         for command, names in options.items():

@@ -134,6 +134,30 @@ class Killed(CopyTest):
         self.assertLessEqual({one["copy"] for one in self.objects()}, {"successful", None})
 
 
+    def test_a_clash_is_settled_whenever_it_is_killed(self):
+        """What was in the way is gone by then, and what took its place is not yet in the ledger."""
+        for number in range(1, 30):
+            for path in (self.src, self.dst, self.state):
+                self.remove(path)
+            put(self.src + b"/folder/file", b"x", mtime_ns=YEAR_2020_NS)
+            put(self.src + b"/file", b"y", mtime_ns=YEAR_2020_NS)
+            os.symlink(b"target", self.src + b"/link")
+            put(self.dst + b"/folder", b"in the way")
+            put(self.dst + b"/file/in/the/way", b"x")
+            put(self.dst + b"/link/too", b"x")
+            self.compare()
+            trace = Strace(self, "-e", "trace=pwrite64,fdatasync", "-e",
+                           f"inject=pwrite64,fdatasync:signal=KILL:when={number}")
+            done = self.run_m("copy", "--delete", "--threads", "1", before=trace.words)
+            with self.subTest(number=number):
+                self.m("copy", "--delete")
+                self.check_equal()
+                self.verify()
+            if done.returncode == SAME:
+                break
+        self.assertGreater(number, 1, "it was never killed")
+
+
 class Fidelity(CopyTest):
     def test_a_random_pair_is_the_same_afterwards(self):
         for seed in seeds(5, 60):

@@ -1,13 +1,14 @@
 """Runs that are cut off: killed, out of room, on a bad disk. The report stays the same."""
 import ctypes
 import os
+import re
 import shutil
 import signal
 import subprocess
 import time
 
-from harness import (CONFLICT, DIFFERENT, LONG, STORE, MigrateTest, Paused, Strace, chance, figure,
-                     main)
+from harness import (CONFLICT, DIFFERENT, LONG, NOT_FOUND, STORE, MigrateTest, Paused, Strace,
+                     chance, figure, main)
 from trees import Pair, plain, put
 
 COMMITS = "fdatasync,fsync,msync"
@@ -70,17 +71,54 @@ class Killed(CrashTest):
         figure("kills_of_compare", kills)
 
     def test_at_every_commit(self):
+        # strace counts the calls of each thread: so the first one makes the ledger beforehand.
+        self.assertTrue(self.killed_at("getdents64", 1))
+        begun = os.path.join(self.home, "begun")
+        os.rename(self.state, begun)
         number, last = 0, 0
         while True:
             # Every one at first, and of many, some.
             number += 1 if LONG or number < 8 else number // 3
             self.remove(self.state)
-            if not self.killed_at(COMMITS, number):
+            shutil.copytree(begun, self.state)
+            if not self.killed_at(COMMITS, number, "--threads", "1"):
                 break
             last = number
             self.resume()
         self.assertGreater(last, 1, "it never commits")
         figure("commits_killed_at", last)
+
+    def listed(self, trace):
+        """The directories that were read, and those of them that were since the last commit."""
+        everything, since = set(), set()
+        for line in trace.lines():
+            found = re.match(rb"getdents64\(\d+<([^>]*)>", line)
+            if found and found[1].startswith((self.src, self.dst)):
+                everything.add(found[1])
+                since.add(found[1])
+            elif re.match(rb"(fdatasync|fsync|msync)\(.*= 0$", line):
+                since = set()
+        return everything, since
+
+    def test_not_more_is_listed_again_than_one_commit_holds(self):
+        """With one thread nothing is listed while a commit is under way."""
+        calls = COMMITS + ",getdents64"
+        redone = []
+        for number in range(3, 100 if LONG else 12):
+            self.remove(self.state)
+            first = Strace(self, "-e", f"trace={calls}",
+                           "-e", f"inject={COMMITS}:signal=KILL:when={number}", name="first")
+            done = self.run_m("compare", self.src, self.dst, "--threads", "1", before=first.words)
+            if done.returncode == DIFFERENT:
+                break
+            before, lost = self.listed(first)
+            second = Strace(self, "-e", f"trace={calls}", name="second")
+            self.resume("--threads", "1", before=second.words)
+            again = self.listed(second)[0] & before
+            self.assertLessEqual(again, lost, f"killed at commit {number}")
+            redone.append(len(again))
+        self.assertTrue(any(redone), "no kill cost anything")
+        figure("directories_listed_again_after_a_kill", max(redone))
 
     def test_at_writes_of_the_ledger(self):
         for _ in range(40 if LONG else 5):
@@ -95,6 +133,33 @@ class Killed(CrashTest):
             self.assertLess(runs, 1000, "it makes no progress")
         self.assertEqual(self.everything(), self.report_of_clean)
         figure("runs_killed_at_the_eighth_commit", runs)
+
+
+class Huge(MigrateTest):
+    """A directory that does not fit in memory writes before it is done."""
+
+    def test_what_was_written_ahead_belongs_to_a_directory_whenever_it_is_killed(self):
+        self.make_roots()
+        os.mkdir(self.src + b"/huge")
+        here = os.open(self.src + b"/huge", os.O_RDONLY)
+        for i in range(100_000):
+            os.close(os.open(b"a name of some length, number %d" % i, os.O_CREAT, 0o644,
+                             dir_fd=here))
+        os.close(here)
+        # Alone, it lists the folder before the commit that makes it known.
+        for number in range(2, 40):
+            self.remove(self.state)
+            trace = Strace(self, "-e", f"trace={COMMITS}",
+                           "-e", f"inject={COMMITS}:signal=KILL:when={number}")
+            done = self.run_m("compare", self.src, self.dst, "--threads", "1", before=trace.words)
+            with self.subTest(number=number):
+                self.m("verify", code=(0, NOT_FOUND))
+            if done.returncode == DIFFERENT:
+                break
+            if LONG or number == 4:
+                self.compare(code=DIFFERENT)
+                self.verify()
+        self.assertGreater(number, 4, "it wrote nothing ahead")
 
 
 class Finished(CrashTest):
@@ -176,7 +241,7 @@ class TwoRuns(CrashTest):
     """A8: a second run is refused, those who only read are welcome."""
 
     def test_readers_are_welcome_while_it_runs_and_a_second_run_is_not(self):
-        paused = Paused(self, COMMITS, 5, "compare", self.src, self.dst)
+        paused = Paused(self, "getdents64", 30, "compare", self.src, self.dst)
         for verb in (["compare", self.src, self.dst], ["run", self.src, self.dst], ["copy"],
                      ["retry", "--all"], ["exclude", "a"]):
             if self.knows(verb[0]):

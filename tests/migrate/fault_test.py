@@ -7,8 +7,8 @@ import threading
 import time
 
 import reference
-from harness import (DIFFERENT, FAILED, LONG, NOBODY, SAME, MigrateTest, Paused, Strace, chance,
-                     figure, main, wait_until)
+from harness import (CONFLICT, DIFFERENT, FAILED, LONG, NOBODY, SAME, MigrateTest, Paused, Strace,
+                     chance, figure, main, wait_until)
 from trees import ROOT, YEAR_2020_NS, Pair, plain, put, set_time
 
 AS_NOBODY = NOBODY if ROOT else ()
@@ -180,6 +180,21 @@ class Retry(FaultTest):
             self.assertNotIn(path, listed)
         figure("listed_again_after_a_fix", len(listed))
 
+    def test_a_name_that_could_not_be_read_is_read_again(self):
+        """Its directory could be, so that is no failure of its own."""
+        self.give_to_nobody()
+        os.chmod(self.src + b"/d1/f0", 0)
+        self.m("compare", self.src, self.dst, "--checksum", code=FAILED, before=AS_NOBODY)
+        self.assertEqual([path for path, one in self.by_path().items()
+                          if one["verdict"] == "unknown"], [b"d1/f0"])
+        os.chmod(self.src + b"/d1/f0", 0o644)
+        self.m("retry")
+        trace = Strace(self, "-e", "trace=getdents64", name="sweep")
+        self.m("compare", self.src, self.dst, "--checksum", code=DIFFERENT, before=trace.words)
+        self.assertEqual(self.listed(trace), {self.src + b"/d1", self.dst + b"/d1"})
+        self.check_report(reference.Rules(checksum=True))
+        self.verify()
+
     def test_only_the_subtree_that_is_named_is_listed_again(self):
         self.compare(code=DIFFERENT)
         put(self.src + b"/d1/d1/later", b"x")
@@ -188,6 +203,18 @@ class Retry(FaultTest):
         # And, for its own attributes, what it is in.
         self.assertEqual({path for path in listed if b"/d1" not in path}, {self.src, self.dst})
         self.assertIn(self.src + b"/d1/d0", listed)
+        self.check_report()
+
+    def test_what_is_excluded_beside_it_is_to_be_included_first(self):
+        """It is listed again with the parent, and may be something else by then."""
+        self.compare(code=DIFFERENT)
+        self.m("exclude", b"d1/f0")
+        os.unlink(self.src + b"/d1/f0")
+        self.assertIn("include it first", self.fails(CONFLICT, "retry", b"d1/d0"))
+        self.m("retry", b"d0/d0")
+        self.compare(code=DIFFERENT)
+        self.m("include", b"d1/f0")
+        self.sweep(b"d1")
         self.check_report()
 
     def test_all_of_it_is_listed_again_if_told_so(self):

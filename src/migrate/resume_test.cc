@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// What a process that takes over lists again: nothing that was durable, and of the rest no more
+// than what one commit holds.
+#include <gtest/gtest.h>
+#include <sluice/random.h>
+
+#include <map>
+#include <mutex>
+#include <set>
+
+#include "kv/fault_store.h"
+#include "migrate/ledger_testing.h"
+#include "migrate/sim_tree.h"
+
+namespace sluice::migrate {
+namespace {
+
+using testing::RunOptions;
+
+/// A directory of a side, by its path: its number is another one if it is found anew.
+using Place = std::pair<Side, std::string>;
+
+/// The runs on one ledger, each of which ends when the store dies.
+class Runs {
+ public:
+  Runs(std::uint64_t seed, const std::string& spec) : random_(seed), spec_(spec) {}
+
+  /// Until one comes through.
+  void run(const RunOptions& options) {
+    for (int i = 0; i < 1'000; ++i)
+      if (one_run(options)) return;
+    ADD_FAILURE() << "it never ends";
+  }
+
+  /// Directories that were listed although they were durable.
+  std::uint64_t repeated() const { return repeated_; }
+  /// The most that one crash has cost.
+  std::uint64_t redone_max() const { return redone_max_; }
+  std::uint64_t crashes() const { return crashes_; }
+
+ private:
+  bool one_run(RunOptions options) {
+    const Clock& clock = *options.traversal.clock;
+    const auto src = open_sim_tree("sim:" + spec_, {.clock = clock}).value();
+    const auto dst = open_sim_tree("sim:world=b," + spec_, {.clock = clock}).value();
+    std::map<std::pair<Side, FolderId>, std::string> paths;
+    std::set<Place> listed;
+    options.probe.started = [&](const FolderTask& task) {
+      const std::lock_guard lock(mutex_);
+      paths[{task.side, task.id}] = task.path;
+      if (durable_.contains({task.side, task.path})) ++repeated_;
+      listed.emplace(task.side, task.path);
+    };
+    options.probe.durable = [&](const TaskName& task) {
+      const std::lock_guard lock(mutex_);
+      durable_.emplace(task.side, paths.at({task.side, task.id}));
+    };
+    store_.set_chance(kv::Fault::crash_lost, 0.05);
+    const Status ran = testing::compare_trees(store_, *src, *dst, std::move(options));
+    store_.clear_chances();
+    if (!store_.down()) return ran.ok();
+    store_.reopen();
+    ++crashes_;
+    std::uint64_t redone = 0;
+    for (const Place& place : listed)
+      if (!durable_.contains(place)) ++redone;
+    redone_max_ = std::max(redone_max_, redone);
+    return false;
+  }
+
+  SeededRandom random_;
+  const std::string spec_;
+  kv::FaultStore store_{{}, random_};
+  std::mutex mutex_;
+  std::set<Place> durable_;
+  std::uint64_t repeated_ = 0;
+  std::uint64_t redone_max_ = 0;
+  std::uint64_t crashes_ = 0;
+};
+
+RunOptions options_of(unsigned threads, std::size_t commit_bytes, Duration commit_every) {
+  RunOptions options = testing::quick(threads);
+  options.traversal.commit_bytes = commit_bytes;
+  options.traversal.commit_every = commit_every;
+  return options;
+}
+
+constexpr Duration kNever = std::chrono::hours(24);
+constexpr std::size_t kMuch = std::size_t{1} << 30;
+
+TEST(Resume, what_was_durable_is_not_listed_again) {
+  std::uint64_t crashes = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Runs runs(seed, "depth=3,folders=3-5,files=3");
+    runs.run(options_of(1 + static_cast<unsigned>(seed % 4), 3'000, kNever));
+    EXPECT_EQ(runs.repeated(), 0u) << "seed " << seed;
+    crashes += runs.crashes();
+  }
+  EXPECT_GT(crashes, 10u);
+}
+
+TEST(Resume, with_a_commit_for_each_directory_one_is_listed_again) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Runs runs(seed, "depth=3,folders=3-5,files=3");
+    runs.run(options_of(1, 1, kNever));
+    EXPECT_GT(runs.crashes(), 0u);
+    EXPECT_LE(runs.redone_max(), 1u) << "seed " << seed;
+  }
+}
+
+/// Each takes 10 ms on this clock, so the third of them comes after a commit is due.
+TEST(Resume, with_a_commit_every_20_ms_what_took_as_long_is_listed_again) {
+  std::uint64_t most = 0;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Runs runs(seed, "depth=3,folders=3-5,files=3,latency=10ms");
+    const ManualClock clock;  // One thread never waits for another, which would move it.
+    RunOptions options = options_of(1, kMuch, std::chrono::milliseconds(20));
+    options.traversal.clock = &clock;
+    runs.run(options);
+    most = std::max(most, runs.redone_max());
+    EXPECT_LE(runs.redone_max(), 3u) << "seed " << seed;
+  }
+  EXPECT_GT(most, 1u);
+}
+
+}  // namespace
+}  // namespace sluice::migrate
