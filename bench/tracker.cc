@@ -10,10 +10,9 @@
 namespace sluice::bench {
 namespace {
 
-constexpr NamedPart kParts[] = {{"swarms", measure_swarms},
-                                {"udp", measure_udp},
-                                {"http", measure_http},
-                                {"forward", measure_forward}};
+constexpr NamedPart kParts[] = {{"swarms", measure_swarms},   {"udp", measure_udp},
+                                {"http", measure_http},       {"timers", measure_timers},
+                                {"forward", measure_forward}, {"together", measure_together}};
 
 Benchmark benchmark() {
   return {.name = "tracker",

@@ -13,7 +13,11 @@ Status measure_swarms(const Part& part);
 Status measure_udp(const Part& part);
 /// The same over HTTP.
 Status measure_http(const Part& part);
+/// The forward engine beside a million jobs that wait for their time.
+Status measure_timers(const Part& part);
 /// How soon many upstreams have heard of many torrents.
 Status measure_forward(const Part& part);
+/// What local peers notice of it.
+Status measure_together(const Part& part);
 
 }  // namespace sluice::bench

@@ -152,7 +152,9 @@ void measure_memory(const Part& part) {
   }
   part.report.add({.what = "expiry of all of them: CPU ns for each",
                    .ours = number(watch.read().cpu_seconds * 1e9 / kPeers),
-                   .peer = number(longest * 1e3) + " ms (the longest step of 1,024)"});
+                   .peer = number(longest * 1e3) + " ms (the longest step of 1,024)",
+                   .figure = longest * 1e3,
+                   .bar = Bar{"expiry_hold_ms", Bar::Kind::at_most, 5}});
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "retracker/admin.h"
 #include "retracker/forwarders.h"
 #include "tracker/snapshot.h"
 
@@ -117,7 +118,8 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const Settings& settings, Lists lis
           .random = &self->quick_random_,
           .transport = self->upstreams_.get(),
           .wake = [self] { self->wake(); },
-          .on_peers = [self](const tracker::InfoHash& hash) { self->service_->on_peers(hash); }});
+          .on_peers = [self](const tracker::InfoHash& hash) { self->service_->release(hash); },
+          .on_quiet = [self](const tracker::InfoHash& hash) { self->service_->release(hash); }});
   daemon->service_ = std::make_unique<tracker::Service>(
       daemon->swarms_, daemon->forwarder_.get(), service_options(settings),
       tracker::Service::Seams{.random = &self->random_, .wake = [self] { self->wake(); }});
@@ -169,6 +171,7 @@ void Daemon::handle(net::Exchange exchange) {
   const std::string_view path = head.target.substr(0, mark);
   const std::string_view query = head.target.substr(std::min(mark + 1, head.target.size()));
   const std::string_view name = path.substr(path.rfind('/') + 1);
+  if (path.starts_with(kAdminPath)) return answer_admin(std::move(exchange));
   if (head.method != "GET" && head.method != "HEAD")
     return exchange.reply(text_answer(405, "Trackers are asked by GET.\n"));
   if (name == "announce" || name == "announce.php") return service_->announce(std::move(exchange));
@@ -185,6 +188,12 @@ void Daemon::handle(net::Exchange exchange) {
   // Some clients ask every tracker for one.
   if (path == "/favicon.ico") return exchange.reply({.status = 204, .content_type = ""});
   exchange.reply(text_answer(404, "There are /announce, /scrape, /stats and /metrics.\n"));
+}
+
+void Daemon::answer_admin(net::Exchange exchange) {
+  const AdminAnswer answer = sluice::cli::answer_admin(exchange.request(), login_, *forwarder_);
+  if (!answer.done.empty()) log_(LogLevel::info, answer.done);
+  exchange.reply(answer.response);
 }
 
 void Daemon::answer_stats(net::Exchange exchange, std::string_view query) const {
@@ -206,14 +215,15 @@ net::HttpResponse Daemon::report(const StatsAsk& ask) const {
 }
 
 Overview Daemon::overview(std::size_t rows) const {
-  Overview all{.running = clock_.mono() - began_,
+  Overview all{.settings = &settings_,
+               .running = clock_.mono() - began_,
                .service = service_->stats(),
                .times = &service_->times(),
                .totals = swarms_.totals(),
                .forward = forwarder_->insight(),
                .http = http_->stats(),
                .udp = udp_ ? udp_->stats() : net::UdpServerStats()};
-  tracker::Tables tables = tables_of(swarms_, rows);
+  tracker::Tables tables = tables_of(swarms_, service_->agents(), rows);
   for (const tracker::TorrentRow& row : tables.torrents)
     all.largest.push_back({.row = row, .upstream_peers = forwarder_->peers_known(row.hash)});
   all.clients = std::move(tables.clients);

@@ -58,6 +58,7 @@ class Daemon {
 
   Status listen();
   void handle(net::Exchange exchange);
+  void answer_admin(net::Exchange exchange);
   void answer_stats(net::Exchange exchange, std::string_view query) const;
   net::HttpResponse report(const StatsAsk& ask) const;
   /// With tables of so many rows.

@@ -15,6 +15,7 @@ class Login {
   /// Without a password everybody is let in; without a user, whatever user has the password.
   Login(std::string user, std::string password);
 
+  bool has_password() const { return !password_.empty(); }
   /// `authorization` is the header of that name; empty: there is none. How long it takes says
   /// nothing about the password but that there is one.
   bool admits(std::string_view authorization) const;

@@ -46,6 +46,10 @@ Manual manual() {
           {"SIGNALS",
            "SIGTERM and SIGINT end it. SIGHUP: the forwarders and the lists of torrents "
            "are read again.\n"},
+          {"ADMINISTRATION",
+           "POST /admin/forwarders/\\fINAME\\fR/disable and /enable: a forwarder hears nothing, or "
+           "again.\n"
+           "With \\fIstats_password\\fR for who has it, else for who asks from this machine.\n"},
           {"EXIT STATUS", "0 ok, 1 failed, 2 wrong usage, 5 address or disk.\n"}}};
 }
 

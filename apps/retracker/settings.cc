@@ -176,8 +176,8 @@ Result<EffectiveSettings> read_settings(const SettingsSources& sources) {
     if (const Status set = setting.set(effective.settings, written.value); !set.ok())
       return error(Code::invalid_argument,
                    written.where + ": " + std::string(setting.name) + " " +
-                       (setting.is_secret ? std::string(kHidden) : in_quotes(written.value)) +
-                       ": " + set.message());
+                       in_quotes(setting.is_secret ? kHidden : written.value) + ": " +
+                       set.message());
     effective.origins.push_back(std::move(written.where));
   }
   settle_workers(effective);
@@ -189,6 +189,31 @@ Result<EffectiveSettings> read_settings(const SettingsSources& sources) {
     return error(Code::invalid_argument,
                  "stats_user is set without stats_password, which protects nothing: set both");
   return effective;
+}
+
+std::string shown(const Setting& setting, const Settings& settings) {
+  std::string text = setting.show(settings);
+  return setting.is_secret && !text.empty() ? std::string(kHidden) : text;
+}
+
+void write_value(codec::json::Writer& writer, const Setting& setting, const Settings& settings) {
+  const std::string text = shown(setting, settings);
+  switch (setting.shape) {
+    case Shape::toggle:
+      writer.boolean(text == "true");
+      return;
+    case Shape::number:
+      writer.raw(text);
+      return;
+    case Shape::text:
+      writer.string(text);
+      return;
+    case Shape::list:
+      break;
+  }
+  writer.array();
+  for (const std::string& one : settings.trusted_proxies) writer.string(one);
+  writer.end_array();
 }
 
 }  // namespace sluice::cli

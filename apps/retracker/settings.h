@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codec/json.h"
 #include "tracker/address_list.h"
 #include "tracker/forward_options.h"
 
@@ -92,7 +93,11 @@ struct Setting {
 };
 std::span<const Setting> all_settings();
 /// What is shown of a secret.
-inline constexpr std::string_view kHidden = "\"***\"";
+inline constexpr std::string_view kHidden = "***";
+/// For people's eyes.
+std::string shown(const Setting& setting, const Settings& settings);
+/// The same as JSON.
+void write_value(codec::json::Writer& writer, const Setting& setting, const Settings& settings);
 /// "RETRACKER_UDP_LISTEN" for "udp_listen".
 std::string variable_of(std::string_view name);
 /// `there is no setting "lisen": did you mean "listen"?`

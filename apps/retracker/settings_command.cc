@@ -21,38 +21,13 @@ void write_table(const Table& table) {
   write_all(STDOUT_FILENO, render(table, look));
 }
 
-std::string shown(const Setting& setting, const Settings& settings) {
-  std::string text = setting.show(settings);
-  return setting.is_secret && !text.empty() ? "***" : text;
-}
-
-void put_value(codec::json::Writer& writer, const Setting& setting, const Settings& settings) {
-  const std::string text = shown(setting, settings);
-  switch (setting.shape) {
-    case Shape::toggle:
-      writer.boolean(text == "true");
-      return;
-    case Shape::number:
-      writer.raw(text);
-      return;
-    case Shape::text:
-      writer.string(text);
-      return;
-    case Shape::list:
-      break;
-  }
-  writer.array();
-  for (const std::string& one : settings.trusted_proxies) writer.string(one);
-  writer.end_array();
-}
-
 std::string settings_json(const EffectiveSettings& effective) {
   codec::json::Writer writer;
   writer.array();
   for (std::size_t i = 0; i < all_settings().size(); ++i) {
     const Setting& setting = all_settings()[i];
     writer.object().name("name").string(setting.name).name("value");
-    put_value(writer, setting, effective.settings);
+    write_value(writer, setting, effective.settings);
     writer.name("from").string(effective.origins[i]).end_object();
   }
   return writer.end_array().take() + "\n";

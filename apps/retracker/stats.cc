@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "codec/json.h"
 #include "tracker/hash_list.h"
 
@@ -85,11 +87,19 @@ void write_upstream(Writer& writer, const UpstreamInsight& upstream) {
   writer.name("given_up").number(upstream.counts.given_up).end_object();
 }
 
+/// Why it is not told now, and when it will be.
+std::string why(const UpstreamInsight& upstream) {
+  if (upstream.next_try == Duration{} || upstream.state == tracker::UpstreamState::disabled)
+    return upstream.reason;
+  return fmt::format("{} (next try in {:.0f} s)", upstream.reason,
+                     std::ceil(seconds_of(upstream.next_try)));
+}
+
 std::string upstream_line(const UpstreamInsight& upstream) {
   return fmt::format("{:<32} {:<10} {:>8} {:>8} {:>8} {:>8} {:>6} {:>7}  {}\n", upstream.name,
                      upstream_state_name(upstream.state), upstream.counts.sent, upstream.counts.ok,
                      upstream.counts.refused + upstream.counts.busy, upstream.counts.unreachable,
-                     upstream.in_flight, ms_of(upstream.response_time), upstream.reason);
+                     upstream.in_flight, ms_of(upstream.response_time), why(upstream));
 }
 
 }  // namespace
@@ -107,7 +117,19 @@ std::string stats_json(const Overview& all) {
   for (const UpstreamInsight& upstream : all.forward.upstreams) write_upstream(writer, upstream);
   writer.end_array();
   write_tables(writer, all);
+  writer.name("config").object();
+  for (const Setting& setting : all_settings()) {
+    writer.name(setting.name);
+    write_value(writer, setting, *all.settings);
+  }
+  writer.end_object();
   return writer.end_object().take() + "\n";
+}
+
+std::string forwarder_json(const UpstreamInsight& upstream) {
+  Writer writer(codec::json::Layout::pretty);
+  write_upstream(writer, upstream);
+  return writer.take() + "\n";
 }
 
 std::string stats_text(const Overview& all) {

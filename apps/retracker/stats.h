@@ -12,6 +12,7 @@
 #include "codec/json.h"
 #include "net/http_server.h"
 #include "net/udp_server.h"
+#include "retracker/settings.h"
 #include "tracker/announce_times.h"
 #include "tracker/forward_insight.h"
 #include "tracker/service.h"
@@ -26,9 +27,10 @@ struct TorrentLine {
 };
 
 struct Overview {
+  const Settings* settings = nullptr;  ///< Of a daemon that is still there.
   Duration running = {};
   tracker::ServiceStats service = {};
-  const tracker::AnnounceTimes* times = nullptr;  ///< Of a daemon that is still there.
+  const tracker::AnnounceTimes* times = nullptr;  ///< Of the same.
   tracker::Totals totals = {};
   tracker::ForwardInsight forward = {};
   net::HttpServerStats http = {};
@@ -40,6 +42,8 @@ struct Overview {
 /// Tables for people.
 std::string stats_text(const Overview& overview);
 std::string stats_json(const Overview& overview);
+/// One of its forwarders, as it stands in there.
+std::string forwarder_json(const tracker::UpstreamInsight& upstream);
 /// The tables of torrents and clients in both: members of an object, and lines.
 void write_tables(codec::json::Writer& writer, const Overview& overview);
 std::string tables_text(const Overview& overview);

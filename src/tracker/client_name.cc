@@ -82,13 +82,13 @@ std::string version_of(std::string_view code, std::string_view signs) {
 }
 
 /// "-qB4520-"
-std::optional<std::string> azureus_name(std::string_view id) {
+bool is_azureus(std::string_view id) {
+  return id[0] == '-' && id[7] == '-' && std::ranges::all_of(id.substr(1, 6), is_sign);
+}
+
+std::string azureus_name(std::string_view id) {
   const std::string_view code = id.substr(1, 2);
-  const std::string_view signs = id.substr(3, 4);
-  const bool fits = id[0] == '-' && id[7] == '-' && std::ranges::all_of(code, is_sign) &&
-                    std::ranges::all_of(signs, is_sign);
-  if (!fits) return std::nullopt;
-  return program_of(code) + " " + version_of(code, signs);
+  return program_of(code) + " " + version_of(code, id.substr(3, 4));
 }
 
 /// Numbers with a dash after each, such as "7-2-3--" or "1-36-0-": as "7.2.3".
@@ -116,13 +116,22 @@ std::optional<std::string> dashed_name(std::string_view id) {
   return std::nullopt;
 }
 
+std::string_view text_of(const PeerId& peer) {
+  return {reinterpret_cast<const char*>(peer.bytes.data()), peer.bytes.size()};
+}
+
 }  // namespace
 
+bool tells_client(const PeerId& peer) {
+  const std::string_view id = text_of(peer);
+  return is_azureus(id) || dashed_name(id).has_value();
+}
+
 std::string client_name(const PeerId& peer) {
-  const std::string_view id(reinterpret_cast<const char*>(peer.bytes.data()), peer.bytes.size());
-  if (auto name = azureus_name(id)) return *name;
+  const std::string_view id = text_of(peer);
+  if (is_azureus(id)) return azureus_name(id);
   if (auto name = dashed_name(id)) return *name;
-  return "unknown";
+  return std::string(kUnknownClient);
 }
 
 }  // namespace sluice::tracker

@@ -72,7 +72,7 @@ std::uint32_t ForwardCore::welcome(const Announce& announce) {
 void ForwardCore::come_back(std::uint32_t peer) {
   peers_[peer].left = false;
   for (const JobId id : peers_[peer].jobs) {
-    if (id == kNobody || jobs_[id].state == JobState::running) continue;
+    if (id == kNobody || jobs_[id].state == JobState::running || parts(jobs_[id])) continue;
     cancel(id);
     rest(id);
   }
@@ -127,7 +127,7 @@ void ForwardCore::tell_later(UpstreamId upstream, std::uint32_t peer, MonoTime a
 /// Whoever knows the peer hears of it at once. What waits or runs carries it when it comes to that.
 void ForwardCore::tell_completed(std::uint32_t peer) {
   for (const JobId id : peers_[peer].jobs) {
-    if (id == kNobody) continue;
+    if (id == kNobody || parts(jobs_[id])) continue;
     Job& job = jobs_[id];
     if (job.state == JobState::running) job.next_event = Event::completed;
     if (!job.known || upstream_of(job).disabled()) continue;
@@ -157,6 +157,20 @@ PeerList ForwardCore::peers_of(const InfoHash& hash, std::size_t wanted) {
   return found_.pick(hash, wanted, random_);
 }
 
+bool ForwardCore::is_asked_about(const InfoHash& hash) const {
+  const auto torrent = torrent_ids_.find(hash);
+  return torrent != torrent_ids_.end() && jobs_.is_asked_about(torrent->second);
+}
+
+std::vector<InfoHash> ForwardCore::take_quiet() {
+  std::vector<InfoHash> quiet;
+  for (const std::uint32_t torrent : jobs_.take_quiet())
+    // One without peers may be forgotten by now, and nobody waits for it.
+    if (!jobs_.is_asked_about(torrent) && !torrents_[torrent].peers.empty())
+      quiet.push_back(torrents_[torrent].hash);
+  return quiet;
+}
+
 void ForwardCore::peer_gone(const InfoHash& hash, const PeerId& peer) {
   if (const auto found = find_peer(hash, peer)) leave(*found);
 }
@@ -165,18 +179,21 @@ void ForwardCore::leave(std::uint32_t peer) {
   if (peers_[peer].left) return;
   peers_[peer].left = true;
   ++peers_[peer].jobs_count;  // Held until all have been gone through.
-  for (std::size_t i = 0; i < peers_[peer].jobs.size(); ++i)
-    if (peers_[peer].jobs[i] != kNobody) leave_job(peers_[peer].jobs[i]);
+  const std::vector<JobId>& jobs = peers_[peer].jobs;
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (jobs[i] != kNobody) call_off(jobs[i]);
+  // Not before: none of them is to be put out of a full queue by another.
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (jobs[i] != kNobody && jobs_[jobs[i]].state == JobState::idle) rest(jobs[i]);
   if (--peers_[peer].jobs_count == 0) forget_peer(peer);
 }
 
-void ForwardCore::leave_job(JobId id) {
-  if (jobs_[id].state == JobState::running) {
+/// It is idle then, or ends with a `stopped`.
+void ForwardCore::call_off(JobId id) {
+  if (jobs_[id].state == JobState::running)
     jobs_[id].next_event = Event::none;
-    return;
-  }
-  cancel(id);
-  rest(id);
+  else if (jobs_[id].event != Event::stopped)
+    cancel(id);
 }
 
 }  // namespace sluice::tracker

@@ -49,7 +49,9 @@ struct Ticket {
 /// The engine. Forwarder describes what it does; here is what its parts agree on:
 /// - A job is in exactly one of these: idle, perhaps with a timer; the queue; a timer; its
 ///   upstream's list of parked ones; the table of running ones.
-/// - Without upstreams there are no peers.
+/// - Without upstreams there are no peers but those that have left.
+/// - An upstream that leaves is in leaving_, not in order_: its jobs say that their peers have
+///   stopped, or run and will. It is forgotten with the last of them, or when its time is over.
 /// - A peer that has left stays until its last job is gone. A torrent stays until its last peer is
 ///   gone and no upstream has asked for patience.
 /// - An upstream that has queued jobs is in the ring, unless it is known what it waits for: an
@@ -67,6 +69,9 @@ class ForwardCore {
   void peer_gone(const InfoHash& hash, const PeerId& peer);
   PeerList peers_of(const InfoHash& hash, std::size_t wanted);
   std::size_t peers_known(const InfoHash& hash) { return found_.count(hash); }
+  bool is_asked_about(const InfoHash& hash) const;
+  /// Torrents that no upstream is asked about any more, since the last call.
+  std::vector<InfoHash> take_quiet();
 
   void reload(const std::vector<UpstreamConfig>& upstreams);
   bool enable(std::string_view name);
@@ -116,15 +121,18 @@ class ForwardCore {
   struct Site {
     std::unique_ptr<Upstream> upstream = {};  ///< Null: the place is free.
     JobLine parked = {};
+    std::size_t jobs_count = 0;
     runtime::Handle timer = {};
     MonoTime timer_due = MonoTime::max();  ///< max(): it has no timer.
+    runtime::Handle farewell = {};         ///< Rings when it is to be forgotten.
     bool in_ring = false;
+    bool leaving = false;
   };
   struct Running {
     std::uint64_t serial = 0;
     Upstream::Call call;
   };
-  enum class Wake : std::uint8_t { job, site, torrent, scale, end };
+  enum class Wake : std::uint8_t { job, site, farewell, torrent, scale, end };
   struct Alarm {
     Wake wake = Wake::job;
     std::uint32_t id = 0;
@@ -139,7 +147,7 @@ class ForwardCore {
   bool eligible(UpstreamId upstream, std::uint32_t peer, MonoTime at) const;
   void tell_completed(std::uint32_t peer);
   void leave(std::uint32_t peer);
-  void leave_job(JobId id);
+  void call_off(JobId id);
   std::optional<std::uint32_t> find_peer(const InfoHash& hash, const PeerId& peer) const;
 
   // forward_jobs.cc: jobs begin, wait and end.
@@ -153,6 +161,7 @@ class ForwardCore {
   void schedule(JobId id, MonoTime due);
   void park(JobId id);
   void park_queued(UpstreamId upstream);
+  std::size_t share_left(UpstreamId upstream) const;
   void unpark(UpstreamId upstream);
   void drop_parked_stops(UpstreamId upstream);
   void withdraw(JobId id);
@@ -192,6 +201,10 @@ class ForwardCore {
   void enable_site(UpstreamId upstream);
   void cancel_jobs(UpstreamId upstream);
   void add_site(const UpstreamConfig& config);
+  void keep_site(UpstreamId upstream, const UpstreamConfig& config);
+  void give_name_up(UpstreamId upstream);
+  void return_site(UpstreamId upstream);
+  void see_off(UpstreamId upstream);
   void remove_site(UpstreamId upstream);
   void leave_all();
   std::optional<UpstreamId> find_site(std::string_view name) const;
@@ -216,6 +229,8 @@ class ForwardCore {
   bool can_start() const { return !ring_.empty() && running_.size() < slots_; }
   bool hash_mode() const { return options_.mode == AnnounceMode::hash; }
   Upstream& upstream_of(const Job& job) { return *sites_[job.upstream].upstream; }
+  /// The upstream is to forget the peer.
+  bool parts(const Job& job) const { return peers_[job.peer].left || sites_[job.upstream].leaving; }
   Pair& pair_of(const Job& job) { return torrents_[job.torrent].pairs[job.upstream]; }
   const Pair& pair_of(const Job& job) const { return torrents_[job.torrent].pairs[job.upstream]; }
 
@@ -233,6 +248,7 @@ class ForwardCore {
   std::vector<Site> sites_;
   std::unordered_map<JobId, Running> running_;  ///< Dies before the sites, whose calls it holds.
   std::vector<UpstreamId> order_;               ///< Of those that exist, as they came.
+  std::vector<UpstreamId> leaving_;             ///< Those that are not on the list any more.
   std::deque<UpstreamId> ring_;  ///< Upstreams that may have something to start, by turns.
   std::vector<LocalPeer> peers_;
   std::vector<std::uint32_t> free_peers_;

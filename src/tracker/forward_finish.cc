@@ -33,7 +33,7 @@ std::optional<InfoHash> ForwardCore::finish(Ticket ticket, UpstreamResult result
   if (was_probe && upstream.blocked(now())) drop_parked_stops(at);
   if (had_to_prove && !upstream.must_prove() && !upstream.blocked(now())) unpark(at);
   const bool has_peers = result.outcome == UpstreamOutcome::ok && result.peers.size() > 0 &&
-                         jobs_[id].event != Event::stopped;
+                         jobs_[id].event != Event::stopped && !sites_[at].leaving;
   switch (result.outcome) {
     case UpstreamOutcome::ok:
       finish_ok(id, result);
@@ -46,6 +46,7 @@ std::optional<InfoHash> ForwardCore::finish(Ticket ticket, UpstreamResult result
       finish_later(id);
       break;
   }
+  if (sites_[at].leaving && !upstream.suspended(now())) unpark(at);
   join_ring(at);
   return has_peers ? std::optional(hash) : std::nullopt;
 }
@@ -66,11 +67,12 @@ void ForwardCore::finish_ok(JobId id, const UpstreamResult& result) {
     job.due = now() + spread(interval);
     pair.next = hash_mode() ? job.due : MonoTime{};
     pair.keeper = hash_mode() ? id : kNobody;
-    found_.put({.hash = torrents_[job.torrent].hash,
-                .upstream = job.upstream,
-                .peers = result.peers,
-                .expires = now() + options_.peers_age,
-                .peers_max = options_.peers_max});
+    if (!sites_[job.upstream].leaving)
+      found_.put({.hash = torrents_[job.torrent].hash,
+                  .upstream = job.upstream,
+                  .peers = result.peers,
+                  .expires = now() + options_.peers_age,
+                  .peers_max = options_.peers_max});
   }
   after_answer(id);
 }
@@ -80,7 +82,7 @@ void ForwardCore::finish_refused(JobId id, const UpstreamResult& result) {
   Pair& pair = pair_of(job);
   if (result.retry_in && result.retry_in->never) {
     const UpstreamId upstream = job.upstream;
-    sites_[upstream].upstream->disable(result.reason);
+    sites_[upstream].upstream->disable(result.reason, Upstream::DisabledBy::itself);
     finish_failed(id, now());
     cancel_jobs(upstream);
     return;
@@ -101,7 +103,7 @@ void ForwardCore::finish_refused(JobId id, const UpstreamResult& result) {
 void ForwardCore::wait_as_asked(JobId id, MonoTime due) {
   Job& job = jobs_[id];
   Pair& pair = pair_of(job);
-  if (job.event == Event::stopped || peers_[job.peer].left) return finish_failed(id, due);
+  if (job.event == Event::stopped || parts(job)) return finish_failed(id, due);
   if (pair.retry != kNobody) return finish_failed(id, due + options_.refusal.base);
   pair.retry = id;
   job.attempts = 0;
@@ -113,7 +115,7 @@ void ForwardCore::finish_later(JobId id) {
   Job& job = jobs_[id];
   count_up(job.attempts);
   // The peer has left meanwhile, or come back.
-  const bool in_vain = peers_[job.peer].left != (job.event == Event::stopped);
+  const bool in_vain = parts(job) != (job.event == Event::stopped);
   if (job.attempts >= options_.attempts_max || in_vain) {
     count_up(job.failures);
     return finish_failed(id, now() + backoff_delay(options_.refusal, job.failures, random_.unit()));
@@ -140,7 +142,7 @@ void ForwardCore::finish_failed(JobId id, MonoTime due) {
 void ForwardCore::after_answer(JobId id) {
   Job& job = jobs_[id];
   const Event next = std::exchange(job.next_event, Event::none);
-  if (peers_[job.peer].left) return rest(id);
+  if (parts(job)) return rest(id);
   if (job.event == Event::stopped) {
     // The peer came back while this was said.
     job.event = Event::none;

@@ -65,8 +65,8 @@ void ForwardCore::list_upstreams(ForwardInsight& view) const {
     const Upstream& upstream = *site.upstream;
     view.upstreams.push_back({.name = upstream.config()->name,
                               .uri = upstream.config()->uri,
-                              .state = upstream.state(at),
-                              .reason = upstream.reason(at),
+                              .state = site.leaving ? UpstreamState::leaving : upstream.state(at),
+                              .reason = site.leaving ? "removed" : upstream.reason(at),
                               .next_try = std::max(upstream.blocked_until() - at, Duration{}),
                               .response_time = upstream.response_time(),
                               .response_ns = upstream.response_ns(),
@@ -78,15 +78,19 @@ void ForwardCore::list_upstreams(ForwardInsight& view) const {
 Status ForwardCore::verify() const {
   std::array<std::size_t, kJobStates> states = {};
   std::size_t parked = 0;
+  std::vector<std::size_t> by_site(sites_.size());
   for (const Job& job : jobs_.all()) {
     if (job.upstream == kNobody) continue;
     ++states[static_cast<std::size_t>(job.state)];
+    ++by_site[job.upstream];
     parked += job.parked ? 1 : 0;
   }
   std::size_t in_flight = 0;
   bool balanced = true;
-  for (const Site& site : sites_) {
+  for (std::size_t i = 0; i < sites_.size(); ++i) {
+    const Site& site = sites_[i];
     parked -= site.parked.size();
+    balanced = balanced && site.jobs_count == by_site[i];
     if (!site.upstream) continue;
     const std::size_t waits = site.upstream->in_flight();
     in_flight += waits;
@@ -98,7 +102,7 @@ Status ForwardCore::verify() const {
   if (states[1] != queue_.depth()) return wrong("the queue holds other jobs than are queued");
   if (states[3] != running_.size()) return wrong("other jobs run than are in the table");
   if (in_flight != running_.size()) return wrong("upstreams count other requests than run");
-  if (!balanced) return wrong("an upstream was sent other requests than ended or run");
+  if (!balanced) return wrong("an upstream has other jobs, or was sent others, than it counts");
   if (parked != 0) return wrong("upstreams hold other jobs than are parked");
   if (states[1] + states[2] + states[3] != jobs_.pending())
     return wrong("the pending jobs are not those queued, scheduled and running");

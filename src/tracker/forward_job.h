@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "tracker/announce.h"
@@ -86,6 +87,7 @@ using JobLine = JobList<&Job::line>;
 using JobRank = JobList<&Job::rank>;
 
 /// All jobs by number, counted by state. Numbers are used again. Not thread-safe.
+/// A torrent is asked about while a job of it is queued or runs.
 class JobTable {
  public:
   JobId add(std::uint32_t torrent, std::uint32_t peer, UpstreamId upstream) {
@@ -110,9 +112,11 @@ class JobTable {
     --counts_[0];
   }
   void set_state(JobId id, JobState state) {
+    count_asked(id, -1);
     --counts_[static_cast<std::size_t>(jobs_[id].state)];
     jobs_[id].state = state;
     ++counts_[static_cast<std::size_t>(state)];
+    count_asked(id, 1);
   }
 
   Job& operator[](JobId id) { return jobs_[id]; }
@@ -121,14 +125,30 @@ class JobTable {
   std::size_t pending() const {
     return count(JobState::queued) + count(JobState::scheduled) + count(JobState::running);
   }
+  bool is_asked_about(std::uint32_t torrent) const {
+    return torrent < asked_.size() && asked_[torrent] > 0;
+  }
+  /// Torrents that had their last such job since the last call. Some may have others by now, or
+  /// come twice.
+  std::vector<std::uint32_t> take_quiet() { return std::exchange(quiet_, {}); }
   /// Also those that are not there: their upstream is kNobody.
   std::vector<Job>& all() { return jobs_; }
   const std::vector<Job>& all() const { return jobs_; }
 
  private:
+  void count_asked(JobId id, std::int32_t change) {
+    const Job& job = jobs_[id];
+    if (job.state != JobState::queued && job.state != JobState::running) return;
+    if (job.torrent >= asked_.size()) asked_.resize(job.torrent + std::size_t{1});
+    asked_[job.torrent] += change;
+    if (asked_[job.torrent] == 0) quiet_.push_back(job.torrent);
+  }
+
   std::vector<Job> jobs_;
   std::vector<JobId> free_;
   std::array<std::size_t, kJobStates> counts_ = {};
+  std::vector<std::int32_t> asked_;  ///< By torrent: such jobs.
+  std::vector<std::uint32_t> quiet_;
 };
 
 }  // namespace sluice::tracker

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Jobs begin, wait and end.
 #include <algorithm>
+#include <cstdint>
 
 #include "base/check.h"
 #include "tracker/forward_core.h"
@@ -13,6 +14,7 @@ JobId ForwardCore::job_of(std::uint32_t peer, UpstreamId upstream) {
   const JobId id = jobs_.add(peers_[peer].torrent, peer, upstream);
   peers_[peer].jobs[upstream] = id;
   ++peers_[peer].jobs_count;
+  ++sites_[upstream].jobs_count;
   return id;
 }
 
@@ -34,7 +36,7 @@ void ForwardCore::begin_event(JobId id, Event event) {
 }
 
 void ForwardCore::submit(JobId id) {
-  if (upstream_of(jobs_[id]).blocked(now())) return park(id);
+  if (upstream_of(jobs_[id]).blocked(now()) || share_left(jobs_[id].upstream) == 0) return park(id);
   if (queue_.full() && !make_room(jobs_[id])) return overflow(id, DropReason::full);
   queue_.push(id);
   join_ring(jobs_[id].upstream);
@@ -72,7 +74,9 @@ void ForwardCore::set_job_timer(JobId id, MonoTime due) {
 
 void ForwardCore::park(JobId id) {
   Job& job = jobs_[id];
-  const MonoTime until = upstream_of(job).blocked_until();
+  MonoTime until = upstream_of(job).blocked_until();
+  // One that leaves takes the next when it has answered; that it does not is noticed later.
+  if (sites_[job.upstream].leaving) until = std::max(until, now() + options_.full_delay);
   if (job.priority != JobPriority::event) job.priority = JobPriority::retry;
   job.due = until;
   job.timed = {};  // From here on it waits for its upstream.
@@ -89,10 +93,18 @@ void ForwardCore::park_queued(UpstreamId upstream) {
   }
 }
 
+/// Of an upstream that leaves few are queued at a time, so that the others have their room.
+std::size_t ForwardCore::share_left(UpstreamId upstream) const {
+  const Site& site = sites_[upstream];
+  if (!site.leaving) return SIZE_MAX;
+  const std::size_t taken = queue_.count(upstream) + site.upstream->in_flight();
+  return taken < options_.in_flight_max ? options_.in_flight_max - taken : 0;
+}
+
 /// All that wait for the upstream; one, if it must prove itself.
 void ForwardCore::unpark(UpstreamId upstream) {
   const JobLine& parked = sites_[upstream].parked;
-  const std::size_t most = sites_[upstream].upstream->must_prove() ? 1 : parked.size();
+  const std::size_t most = sites_[upstream].upstream->must_prove() ? 1 : share_left(upstream);
   for (std::size_t left = std::min(most, parked.size()); left > 0; --left) {
     const JobId id = parked.first();
     withdraw(id);
@@ -147,7 +159,7 @@ void ForwardCore::hold_back(JobId id) {
   const Event event = jobs_[id].event;
   cancel(id);
   jobs_[id].due = pair_of(jobs_[id]).not_before + options_.refusal.base;
-  const bool stays = !peers_[jobs_[id].peer].left;
+  const bool stays = !parts(jobs_[id]);
   rest(id);
   if (stays) jobs_[id].event = event;
 }
@@ -164,7 +176,7 @@ void ForwardCore::drop(JobId id, DropReason reason) {
 /// An idle job waits for its next announce, or says that the peer has left, or is forgotten.
 void ForwardCore::rest(JobId id) {
   Job& job = jobs_[id];
-  if (peers_[job.peer].left) {
+  if (parts(job)) {
     if (job.event == Event::stopped || !wants_to_hear(job)) return forget_job(id);
     return begin_event(id, Event::stopped);
   }
@@ -183,6 +195,7 @@ bool ForwardCore::wants_to_hear(const Job& job) const {
 
 void ForwardCore::forget_job(JobId id) {
   const std::uint32_t peer = jobs_[id].peer;
+  Site& site = sites_[jobs_[id].upstream];
   Pair& pair = pair_of(jobs_[id]);
   if (pair.keeper == id) {
     pair.keeper = kNobody;
@@ -191,6 +204,8 @@ void ForwardCore::forget_job(JobId id) {
   timers_.cancel(jobs_[id].timer);
   peers_[peer].jobs[jobs_[id].upstream] = kNobody;
   jobs_.erase(id);
+  // Whoever calls may not be done with the upstream.
+  if (--site.jobs_count == 0) timers_.reschedule(site.farewell, now());
   if (--peers_[peer].jobs_count == 0 && peers_[peer].left) forget_peer(peer);
 }
 

@@ -24,9 +24,9 @@ Status validate(const ForwardOptions& options) {
   if (options.in_flight_unproven_max < 1) return wrong("in_flight_unproven_max must be 1 or more");
   if (options.attempts_max < 1 || options.attempts_max > kAttemptsMax)
     return wrong("attempts_max must be 1 to 255");
-  for (const Duration duration :
-       {options.full_delay, options.scale_every, options.retry_period, options.timeout,
-        options.suspend, options.interval_default, options.interval_min, options.peers_age})
+  for (const Duration duration : {options.full_delay, options.scale_every, options.retry_period,
+                                  options.timeout, options.suspend, options.interval_default,
+                                  options.interval_min, options.farewell, options.peers_age})
     if (duration <= Duration{}) return wrong("every duration must be above 0");
   if (options.interval_max < options.interval_min) return wrong("interval_max is below the least");
   if (!(options.interval_jitter >= 0 && options.interval_jitter <= 1))

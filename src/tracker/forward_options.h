@@ -68,6 +68,8 @@ struct ForwardOptions {
   Duration interval_max = std::chrono::hours(24);  ///< Of whatever time an upstream names.
   double interval_jitter = 0.1;                    ///< A share that is added by chance.
 
+  /// An upstream that is removed hears for so long that its peers have stopped.
+  Duration farewell = std::chrono::minutes(5);
   Duration peers_age = std::chrono::hours(1);  ///< An upstream's peers are kept so long.
   std::uint32_t peers_max = 200;               ///< Of one answer and family.
 };

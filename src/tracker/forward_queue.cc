@@ -31,6 +31,13 @@ void ForwardQueue::remove(JobId id) {
   --depth_;
 }
 
+std::size_t ForwardQueue::count(UpstreamId upstream) const {
+  std::size_t count = 0;
+  if (upstream >= lines_.size()) return count;
+  for (const JobLine& line : lines_[upstream]) count += line.size();
+  return count;
+}
+
 JobId ForwardQueue::first(UpstreamId upstream) const {
   if (upstream >= lines_.size()) return kNobody;
   for (const JobLine& line : lines_[upstream])

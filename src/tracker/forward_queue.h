@@ -33,6 +33,7 @@ class ForwardQueue {
   void remove(JobId id);
 
   bool has(UpstreamId upstream) const { return first(upstream) != kNobody; }
+  std::size_t count(UpstreamId upstream) const;
   /// The next job of the upstream, which stays; kNobody if there is none.
   JobId first(UpstreamId upstream) const;
   /// Of the least urgent jobs the one that came last, which stays; kNobody if there is none.

@@ -44,6 +44,8 @@ void ForwardCore::on_alarm(Alarm alarm) {
       return on_job_alarm(alarm.id);
     case Wake::site:
       return on_site_alarm(alarm.id);
+    case Wake::farewell:
+      return remove_site(alarm.id);
     case Wake::torrent:
       torrents_[alarm.id].waits = false;
       return try_to_forget_torrent(alarm.id);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Upstreams come and go.
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "base/check.h"
@@ -14,24 +16,58 @@ std::optional<UpstreamId> ForwardCore::find_site(std::string_view name) const {
   return std::nullopt;
 }
 
+/// A tracker is what its uri says: under another name it stays, under another uri it is another.
 void ForwardCore::reload(const std::vector<UpstreamConfig>& upstreams) {
-  const std::vector<UpstreamId> before = order_;
-  std::vector<UpstreamId> stay;
+  std::multimap<std::string, UpstreamId> there;  // By uri.
+  for (const std::vector<UpstreamId>& some : {order_, leaving_})
+    for (const UpstreamId id : some) there.emplace(sites_[id].upstream->config()->uri, id);
+  std::vector<const UpstreamConfig*> others;
   for (const UpstreamConfig& config : upstreams) {
-    const auto id = find_site(config.name);
-    if (!id) {
-      add_site(config);
+    const auto [first, last] = there.equal_range(config.uri);
+    const auto same = std::find_if(first, last, [&](const auto& one) {
+      return sites_[one.second].upstream->config()->name == config.name;
+    });
+    if (same != last)
+      keep_site(there.extract(same).mapped(), config);
+    else
+      others.push_back(&config);
+  }
+  for (const UpstreamConfig* config : others) {
+    if (const auto renamed = there.find(config->uri); renamed != there.end())
+      keep_site(there.extract(renamed).mapped(), *config);
+    else
+      add_site(*config);
+  }
+  std::set<std::string_view> uris;
+  for (const UpstreamConfig& config : upstreams) uris.insert(config.uri);
+  for (const auto& [uri, id] : there) {
+    // A tracker that is told by another entry keeps the peers.
+    if (uris.contains(uri)) {
+      remove_site(id);
       continue;
     }
-    stay.push_back(*id);
-    // What one tracker said is no business of another.
-    if (sites_[*id].upstream->config()->uri != config.uri) forget_tracker_ids(*id);
-    sites_[*id].upstream->set_config(config);
-    if (sites_[*id].upstream->disabled()) enable_site(*id);
+    give_name_up(id);
+    if (!sites_[id].leaving) see_off(id);
   }
-  for (const UpstreamId id : before)
-    if (!std::ranges::count(stay, id)) remove_site(id);
   if (order_.empty()) leave_all();
+}
+
+void ForwardCore::keep_site(UpstreamId upstream, const UpstreamConfig& config) {
+  Upstream& kept = *sites_[upstream].upstream;
+  kept.set_config(config);
+  if (sites_[upstream].leaving) return_site(upstream);
+  if (kept.disabled() && !kept.disabled_by_hand()) enable_site(upstream);
+}
+
+/// One that goes may have the name of another by now: statistics tell them apart by it.
+void ForwardCore::give_name_up(UpstreamId upstream) {
+  UpstreamConfig config = *sites_[upstream].upstream->config();
+  const auto is_taken = [&](const Site& site) {
+    return site.upstream && &site != &sites_[upstream] &&
+           site.upstream->config()->name == config.name;
+  };
+  while (std::ranges::any_of(sites_, is_taken)) config.name += " (leaving)";
+  sites_[upstream].upstream->set_config(std::move(config));
 }
 
 void ForwardCore::add_site(const UpstreamConfig& config) {
@@ -42,8 +78,43 @@ void ForwardCore::add_site(const UpstreamConfig& config) {
   order_.push_back(id);
 }
 
+/// Every peer that it knows is to be forgotten there, and nothing else is told.
+void ForwardCore::see_off(UpstreamId upstream) {
+  Site& site = sites_[upstream];
+  std::erase(order_, upstream);
+  leaving_.push_back(upstream);
+  site.leaving = true;
+  site.farewell = timers_.add(now() + options_.farewell, {.wake = Wake::farewell, .id = upstream});
+  found_.forget_upstream(upstream);
+  for (std::size_t i = 0; i < jobs_.all().size(); ++i) {
+    const auto id = static_cast<JobId>(i);
+    if (jobs_[id].upstream != upstream) continue;
+    call_off(id);
+    if (jobs_[id].state == JobState::idle) rest(id);
+  }
+  if (site.jobs_count == 0) remove_site(upstream);
+}
+
+/// It is on the list again before it was forgotten.
+void ForwardCore::return_site(UpstreamId upstream) {
+  Site& site = sites_[upstream];
+  std::erase(leaving_, upstream);
+  order_.push_back(upstream);
+  site.leaving = false;
+  timers_.cancel(site.farewell);
+  site.farewell = {};
+  for (std::size_t i = 0; i < jobs_.all().size(); ++i) {
+    const Job& job = jobs_.all()[i];
+    if (job.upstream != upstream || job.state == JobState::running || parts(job)) continue;
+    cancel(static_cast<JobId>(i));
+    rest(static_cast<JobId>(i));
+  }
+  // Those whose peers have left still wait for their turn, which is now.
+  if (!site.upstream->suspended(now())) unpark(upstream);
+}
+
 void ForwardCore::remove_site(UpstreamId upstream) {
-  sites_[upstream].upstream->disable("removed");
+  sites_[upstream].upstream->disable("removed", Upstream::DisabledBy::hand);
   cancel_jobs(upstream);
   for (std::size_t i = 0; i < jobs_.all().size(); ++i)
     if (jobs_.all()[i].upstream == upstream) forget_job(static_cast<JobId>(i));
@@ -52,7 +123,9 @@ void ForwardCore::remove_site(UpstreamId upstream) {
   found_.forget_upstream(upstream);
   forget_tracker_ids(upstream);
   timers_.cancel(sites_[upstream].timer);
+  timers_.cancel(sites_[upstream].farewell);
   std::erase(order_, upstream);
+  std::erase(leaving_, upstream);
   std::erase(ring_, upstream);
   sites_[upstream] = {};
 }
@@ -69,14 +142,14 @@ void ForwardCore::cancel_jobs(UpstreamId upstream) {
     cancel(id);
     timers_.cancel(jobs_[id].timer);
     jobs_[id].timer = {};
-    if (peers_[jobs_[id].peer].left) forget_job(id);
+    if (parts(jobs_[id])) forget_job(id);
   }
 }
 
 bool ForwardCore::disable(std::string_view name, std::string reason) {
   const auto id = find_site(name);
   if (!id) return false;
-  sites_[*id].upstream->disable(std::move(reason));
+  sites_[*id].upstream->disable(std::move(reason), Upstream::DisabledBy::hand);
   cancel_jobs(*id);
   return true;
 }
@@ -107,10 +180,11 @@ void ForwardCore::leave_all() {
 }
 
 void ForwardCore::end_all() {
-  for (const UpstreamId id : order_) {
-    sites_[id].upstream->disable("shut down");
-    cancel_jobs(id);
-  }
+  for (const std::vector<UpstreamId>& some : {order_, leaving_})
+    for (const UpstreamId id : some) {
+      sites_[id].upstream->disable("shut down", Upstream::DisabledBy::hand);
+      cancel_jobs(id);
+    }
 }
 
 }  // namespace sluice::tracker

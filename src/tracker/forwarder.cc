@@ -28,9 +28,15 @@ struct Forwarder::State {
     MutexLock lock(mutex);
     auto result = change(core);
     const bool wakes = is_wanted_sooner();
+    const std::vector<InfoHash> quiet = core.take_quiet();
     lock.unlock();
     if (wakes && seams.wake) seams.wake();
+    tell_quiet(quiet);
     return result;
+  }
+  void tell_quiet(const std::vector<InfoHash>& quiet) const {
+    if (!seams.on_quiet) return;
+    for (const InfoHash& hash : quiet) seams.on_quiet(hash);
   }
   void finish(Ticket ticket, UpstreamResult result) {
     const auto hash =
@@ -79,6 +85,11 @@ std::size_t Forwarder::peers_known(const InfoHash& hash) {
   return state_->core.peers_known(hash);
 }
 
+bool Forwarder::is_asked_about(const InfoHash& hash) const {
+  const MutexLock lock(state_->mutex);
+  return state_->core.is_asked_about(hash);
+}
+
 Status Forwarder::reload(const std::vector<UpstreamConfig>& upstreams) {
   std::set<std::string_view> names;
   for (const UpstreamConfig& upstream : upstreams) {
@@ -113,12 +124,13 @@ MonoTime Forwarder::run_due() {
     state.promised = MonoTime::min();
     state.core.run_timers();
     const std::vector<ForwardCore::Start> starts = state.core.take_starts();
-    if (starts.empty()) {
-      const MonoTime next = state.core.next_due();
-      if (next <= state.seams.clock->mono()) continue;
-      return state.promised = next;
-    }
+    const std::vector<InfoHash> quiet = state.core.take_quiet();
+    const MonoTime next = state.core.next_due();
+    const bool rests = starts.empty() && next > state.seams.clock->mono();
+    if (rests) state.promised = next;
     lock.unlock();
+    state.tell_quiet(quiet);
+    if (rests) return next;
     for (const ForwardCore::Start& start : starts)
       state.seams.transport->announce(
           start.request, [weak = std::weak_ptr(state_), ticket = start.ticket](UpstreamResult r) {

@@ -65,6 +65,7 @@ class Forwarder {
     UpstreamTransport* transport = nullptr;
     std::function<void()> wake = {};  ///< run_due() is wanted sooner than it said.
     std::function<void(const InfoHash&)> on_peers = {};  ///< An upstream named peers of a torrent.
+    std::function<void(const InfoHash&)> on_quiet = {};  ///< is_asked_about() it no longer.
   };
   /// Options that are not valid stop the process.
   Forwarder(const ForwardOptions& options, Seams seams);
@@ -82,16 +83,25 @@ class Forwarder {
   PeerList peers_of(const InfoHash& hash, std::size_t wanted);
   /// How many different ones there are.
   std::size_t peers_known(const InfoHash& hash);
+  /// Whether an upstream that was not reached in vain is asked about it, or is about to be: there
+  /// may be peers in a moment.
+  bool is_asked_about(const InfoHash& hash) const;
 
   /// Whether there is anybody to tell: if not, the three above do nothing, and need not be called.
   /// Takes no lock.
   bool has_upstreams() const;
 
-  /// From now on these. Those of a name that stays keep their jobs, and are enabled again; jobs of
-  /// the others are cancelled. invalid_argument if a name is empty or comes twice.
+  /// From now on these. Those whose uri stays keep their jobs, whatever their name, and those that
+  /// said `never` are enabled again. The others leave: within options.farewell they are told of
+  /// every peer that they know that it stopped, unless another entry has their uri; what else waits
+  /// for them is cancelled. One that leaves while another has its name is called "NAME (leaving)".
+  /// invalid_argument if a name is empty or comes twice.
   Status reload(const std::vector<UpstreamConfig>& upstreams);
-  /// not_found if there is no upstream of that name.
+  /// not_found if there is no upstream of that name on the list. Whoever it knew is told to it
+  /// again when that is due. Without effect on one that is not disabled.
   Status enable(std::string_view name);
+  /// It hears nothing from now on, not even that peers have stopped, until enable(); what waits or
+  /// runs for it is cancelled. The peers that it named are kept until they are old.
   Status disable(std::string_view name, std::string reason);
 
   /// Does what is due, and returns when it wants to be called again; MonoTime::max(): not before it

@@ -197,9 +197,59 @@ TEST(ForwardAnswers, a_disabled_upstream_hears_again_of_whom_it_knew) {
   EXPECT_TRUE(bench.forwarder.disable("u0", "by hand").ok());
   bench.run_for(3h);
   EXPECT_EQ(bench.sent(), 1u);
-  EXPECT_TRUE(bench.forwarder.reload(upstreams_of(1)).ok());
+  EXPECT_TRUE(bench.forwarder.enable("u0").ok());
   bench.run();
   EXPECT_EQ(bench.sent(), 2u);
+}
+
+TEST(ForwardAnswers, a_reload_enables_who_said_never_and_not_who_was_disabled_by_hand) {
+  ForwardBench bench(plain_options(), 3);
+  bench.transport.set_all({.kind = Kind::never});
+  bench.announce(1, 1);
+  bench.transport.set_all({});
+  EXPECT_TRUE(bench.forwarder.disable("u1", "by hand").ok()) << "one that is disabled already";
+  EXPECT_TRUE(bench.forwarder.disable("u2", "by hand").ok());
+  EXPECT_TRUE(bench.forwarder.enable("u2").ok());
+  EXPECT_TRUE(bench.forwarder.disable("u2", "by hand").ok());
+  std::vector<UpstreamConfig> upstreams = upstreams_of(3);
+  upstreams[2].name = "renamed";
+  EXPECT_TRUE(bench.forwarder.reload(upstreams).ok());
+  EXPECT_EQ(upstream(bench, 0).state, UpstreamState::ok);
+  for (const std::size_t number : {1u, 2u}) {
+    EXPECT_EQ(upstream(bench, number).state, UpstreamState::disabled) << number;
+    EXPECT_EQ(upstream(bench, number).reason, "by hand");
+  }
+  upstreams[2].uri = "udp://elsewhere";
+  EXPECT_TRUE(bench.forwarder.reload(upstreams).ok());
+  EXPECT_EQ(upstream(bench, 2).state, UpstreamState::ok) << "another one";
+}
+
+TEST(ForwardAnswers, what_waits_or_runs_for_who_is_disabled_is_cancelled_and_counted) {
+  ForwardOptions options = plain_options();
+  options.in_flight_max = options.in_flight_unproven_max = 2;
+  ForwardBench bench(options, 2);
+  bench.transport.set_all({.after = 1s});
+  bench.transport.set("u0", {.kind = Kind::retry, .retry_minutes = 1});
+  bench.announce(1, 1);
+  bench.transport.set("u0", {.after = 1s});
+  for (std::uint32_t hash = 2; hash < 7; ++hash) bench.announce(hash, 1);
+  ASSERT_EQ(bench.insight().scheduled, 1u);
+  ASSERT_EQ(upstream(bench).in_flight, 2u);
+  EXPECT_TRUE(bench.forwarder.disable("u0", "by hand").ok());
+  EXPECT_EQ(bench.insight().jobs.cancelled, 6u) << "one scheduled, two sent, three in line";
+  EXPECT_EQ(upstream(bench).counts.given_up, 2u);
+  EXPECT_EQ(upstream(bench).in_flight, 0u);
+  EXPECT_TRUE(bench.forwarder.verify().ok());
+  const std::size_t before = bench.transport.count("u0");
+  for (std::uint32_t hash = 1; hash < 7; ++hash) bench.announce(hash, 1, Event::completed);
+  bench.announce(2, 1, Event::stopped);
+  bench.run_for(24h);
+  EXPECT_EQ(bench.transport.count("u0"), before);
+  EXPECT_EQ(bench.insight().pending, 0u);
+  EXPECT_EQ(upstream(bench).counts.ok, 0u) << "late answers count for nothing";
+  EXPECT_TRUE(bench.forwarder.enable("u0").ok());
+  bench.announce(3, 1);
+  EXPECT_EQ(bench.transport.count("u0"), before + 2) << "and the one that it had asked for";
 }
 
 TEST(ForwardAnswers, a_busy_upstream_is_left_alone_for_as_long_as_it_says) {

@@ -225,6 +225,24 @@ TEST(ForwardEvents, a_dead_upstream_does_not_keep_those_who_left) {
   EXPECT_GT(bench.insight().jobs.dropped[static_cast<std::size_t>(DropReason::blocked)], 0u);
 }
 
+TEST(ForwardEvents, whoever_leaves_makes_room_for_itself_in_a_full_queue) {
+  ForwardOptions options = plain_options();
+  options.queue_capacity = 2;
+  options.throttle_top_n = 0;
+  options.timeout = 1h;
+  options.slots_base = options.slots_max = 1;
+  ForwardBench bench(options, 2);
+  bench.transport.set("u1", {.interval = 60s});
+  bench.announce(1, 1);
+  ASSERT_EQ(bench.sent(), 2u);
+  bench.transport.set_all({.kind = Kind::black_hole});
+  bench.announce(2, 1);
+  bench.run_for(60s);
+  ASSERT_EQ(bench.insight().depth, 2u) << "one of them is the refresh for u1";
+  bench.put(1, 1, Event::stopped);
+  EXPECT_EQ(bench.insight().depth, 2u);
+}
+
 TEST(ForwardEvents, a_reload_keeps_the_jobs_of_those_that_stay) {
   ForwardBench bench(plain_options(), 4);
   bench.transport.set_all({.after = 10s});
@@ -232,14 +250,15 @@ TEST(ForwardEvents, a_reload_keeps_the_jobs_of_those_that_stay) {
   ASSERT_EQ(bench.insight().pending, 40u);
   std::vector<UpstreamConfig> upstreams = upstreams_of(6);
   upstreams.erase(upstreams.begin() + 1);
-  upstreams[1].uri = "http://elsewhere";
+  upstreams[1].host = "elsewhere";
   ASSERT_TRUE(bench.forwarder.reload(upstreams).ok());
-  EXPECT_EQ(bench.insight().pending, 30u);
-  EXPECT_EQ(bench.insight().jobs.cancelled, 10u);
+  const std::size_t removed = 2 * bench.transport.count("u1");
+  EXPECT_EQ(bench.insight().pending, 30u + removed / 2);
+  EXPECT_EQ(bench.insight().jobs.cancelled, 10u - removed / 2);
   bench.run_for(10min);
-  EXPECT_EQ(bench.insight().jobs.succeeded, 30u);
+  EXPECT_EQ(bench.insight().jobs.succeeded, 30u + removed);
   EXPECT_EQ(bench.insight().upstreams.size(), 5u);
-  const std::size_t removed = bench.transport.count("u1");
+  EXPECT_EQ(bench.transport.count("u1"), removed) << "whoever was told to it stops there";
   for (std::uint32_t hash = 0; hash < 10; ++hash) bench.announce(hash, 1);
   bench.run_for(10min);
   EXPECT_EQ(bench.transport.count("u1"), removed);
@@ -247,6 +266,9 @@ TEST(ForwardEvents, a_reload_keeps_the_jobs_of_those_that_stay) {
   EXPECT_EQ(bench.transport.count("u5"), 10u);
   EXPECT_TRUE(bench.forwarder.reload({}).ok());
   bench.announce(1, 1);
+  EXPECT_EQ(bench.insight().jobs.succeeded, 50u + removed);
+  bench.run_for(10min);
+  EXPECT_EQ(bench.transport.count(Event::stopped), 50u + removed / 2);
   EXPECT_EQ(bench.insight().pending, 0u);
 }
 
@@ -259,15 +281,17 @@ TEST(ForwardEvents, without_upstreams_nobody_is_remembered) {
   ASSERT_EQ(bench.insight().local_peers, 2u);
   ASSERT_TRUE(bench.forwarder.reload({}).ok());
   EXPECT_FALSE(bench.forwarder.has_upstreams());
-  EXPECT_EQ(bench.insight().local_peers, 0u) << "whoever was known has left";
   bench.announce(3, 1);
-  EXPECT_EQ(bench.insight().local_peers, 0u);
+  EXPECT_EQ(bench.insight().local_peers, 2u);
+  bench.run_for(1min);
+  EXPECT_EQ(bench.transport.count(Event::stopped), 4u);
+  EXPECT_EQ(bench.insight().local_peers, 0u) << "whoever was known has left";
   EXPECT_EQ(bench.insight().torrents, 0u);
   EXPECT_TRUE(bench.forwarder.verify().ok());
   ASSERT_TRUE(bench.forwarder.reload(upstreams_of(2)).ok());
   bench.announce(1, 1);
   bench.run_for(1min);
-  EXPECT_EQ(bench.insight().jobs.succeeded, 2u);
+  EXPECT_EQ(bench.insight().jobs.succeeded, 4u + 4u + 2u);
 }
 
 TEST(ForwardEvents, names_of_upstreams_are_unique) {

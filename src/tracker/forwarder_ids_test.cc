@@ -65,9 +65,11 @@ TEST(ForwardIds, it_goes_with_the_upstream_and_with_its_uri) {
   bench.announce(1, 2);
   EXPECT_EQ(last_id(bench), "a");
   ASSERT_TRUE(bench.forwarder.reload({{.name = "u0", .uri = "udp://elsewhere"}}).ok());
+  bench.run();
   bench.announce(1, 3);
   EXPECT_EQ(last_id(bench), "");
   ASSERT_TRUE(bench.forwarder.reload({}).ok());
+  bench.run();
   ASSERT_TRUE(bench.forwarder.reload({{.name = "other", .uri = "udp://u0"}}).ok());
   bench.announce(1, 4);
   EXPECT_EQ(last_id(bench), "");

@@ -18,7 +18,7 @@ constexpr std::uint32_t kHashes = 8;
 constexpr std::uint32_t kPeers = 4;
 constexpr std::size_t kUpstreams = 6;
 
-/// What may be sent, by what has happened so far.
+/// What may be sent, by what has happened so far. An upstream is known by its uri.
 class Rules {
  public:
   using PeerKey = std::pair<InfoHash, PeerId>;
@@ -33,6 +33,8 @@ class Rules {
   struct Site {
     std::uint64_t life = 0;  ///< Answers of an earlier one count for nothing.
     bool disabled = false;
+    bool by_hand = false;
+    bool leaving = false;
     MonoTime busy_until = {};
     std::map<InfoHash, MonoTime> not_before = {};
   };
@@ -53,15 +55,25 @@ class Rules {
     }
   }
   /// What runs there will not be waited for, and whoever has left is not kept.
-  void disabled(const std::string& upstream) {
+  void disabled(const std::string& upstream, bool by_hand) {
     Site& site = sites[upstream];
     site.disabled = true;
+    site.by_hand = by_hand;
     ++site.life;
     for (auto& [key, told] : told_) {
       if (std::get<0>(key) != upstream) continue;
       told.running = false;
       told.due = {};
       if (!alive(std::get<1>(key), std::get<2>(key))) told.known = false;
+    }
+  }
+  /// It is to hear that its peers have stopped, and may not.
+  void leaves(const std::string& upstream) {
+    sites[upstream].leaving = true;
+    for (auto& [key, told] : told_) {
+      if (std::get<0>(key) != upstream) continue;
+      told.due = {};
+      told.lapsed = true;
     }
   }
   void removed(const std::string& upstream) {
@@ -72,7 +84,7 @@ class Rules {
 
   void sent(const UpstreamRequest& request, MonoTime now) {
     const Announce& announce = request.announce;
-    const Site& site = sites[request.upstream->name];
+    const Site& site = sites[request.upstream->uri];
     Told& told = told_[key_of(request)];
     EXPECT_FALSE(told.running) << "twice at the same time";
     EXPECT_FALSE(site.disabled);
@@ -80,7 +92,8 @@ class Rules {
     if (const auto until = site.not_before.find(announce.hash); until != site.not_before.end()) {
       EXPECT_GE(now, until->second) << "the upstream asked for patience";
     }
-    EXPECT_EQ(announce.event == Event::stopped, !alive(announce.hash, announce.peer));
+    const bool parts = site.leaving || !alive(announce.hash, announce.peer);
+    EXPECT_EQ(announce.event == Event::stopped, parts);
     if (announce.event == Event::stopped || announce.event == Event::completed) {
       EXPECT_TRUE(told.known);
     } else {
@@ -94,15 +107,15 @@ class Rules {
     ++count;
   }
   void answered(const UpstreamRequest& request, const UpstreamResult& result, MonoTime now) {
-    Site& site = sites[request.upstream->name];
+    Site& site = sites[request.upstream->uri];
     Told& told = told_[key_of(request)];
     told.running = false;
     told.due = {};
     const bool stops = request.announce.event == Event::stopped;
     if (result.outcome == UpstreamOutcome::ok) {
       told.known = !stops;
-      told.lapsed = !alive(request.announce.hash, request.announce.peer);
-      if (alive(request.announce.hash, request.announce.peer) && !stops)
+      told.lapsed = site.leaving || !alive(request.announce.hash, request.announce.peer);
+      if (!told.lapsed && !stops)
         told.due = now + std::max<Duration>(result.interval.value_or(1800s), 60s);
     }
     if (result.outcome == UpstreamOutcome::refused && stops) told.known = false;
@@ -110,7 +123,7 @@ class Rules {
       site.busy_until = now + result.retry_after.value_or(300s);
     if (result.retry_in && result.retry_in->after.count() > 0)
       site.not_before[request.announce.hash] = now + result.retry_in->after;
-    if (result.retry_in && result.retry_in->never) disabled(request.upstream->name);
+    if (result.retry_in && result.retry_in->never) disabled(request.upstream->uri, false);
   }
   /// Of those that are there: who does not know a peer that is.
   std::size_t ignorant(const std::set<std::string>& upstreams) {
@@ -126,7 +139,7 @@ class Rules {
 
  private:
   static Key key_of(const UpstreamRequest& request) {
-    return {request.upstream->name, request.announce.hash, request.announce.peer};
+    return {request.upstream->uri, request.announce.hash, request.announce.peer};
   }
   const bool by_peer_;
   std::set<PeerKey> alive_;
@@ -141,7 +154,7 @@ class RandomTransport final : public UpstreamTransport {
 
   void announce(const UpstreamRequest& request, Done done) override {
     rules_.sent(request, clock_.mono());
-    const std::uint64_t life = rules_.sites[request.upstream->name].life;
+    const std::uint64_t life = rules_.sites[request.upstream->uri].life;
     const Duration after = random_.chance(0.1) ? 0ms : Duration(random_.below(2'000) * 1ms);
     answers_.emplace(clock_.mono() + after, Answer{request, life, std::move(done)});
   }
@@ -151,7 +164,7 @@ class RandomTransport final : public UpstreamTransport {
       const Answer answer = answers_.begin()->second;
       answers_.erase(answers_.begin());
       UpstreamResult result = result_of();
-      if (rules_.sites[answer.request.upstream->name].life == answer.life)
+      if (rules_.sites[answer.request.upstream->uri].life == answer.life)
         rules_.answered(answer.request, result, clock_.mono());
       answer.done(std::move(result));
     }
@@ -243,18 +256,34 @@ struct ModelBench {
       rules.announced(hash_of(hash), peer_of(peer));
   }
   void reload(bool by_chance) {
+    std::set<std::string> there;
+    for (const UpstreamInsight& upstream : forwarder.insight().upstreams)
+      there.insert(upstream.uri);
     std::vector<UpstreamConfig> list;
-    std::set<std::string> names;
-    for (const UpstreamConfig& config : upstreams_of(kUpstreams)) {
+    std::set<std::string> uris;
+    for (UpstreamConfig& config : upstreams_of(kUpstreams)) {
       if (by_chance && random.chance(0.2)) continue;
+      if (by_chance && random.chance(0.2)) config.uri += "/moved";
       list.push_back(config);
-      names.insert(config.name);
-      rules.sites[config.name].disabled = false;
+      uris.insert(config.uri);
+      if (!there.contains(config.uri)) rules.removed(config.uri);
+      Rules::Site& site = rules.sites[config.uri];
+      site.disabled = site.disabled && site.by_hand;
+      site.leaving = false;
     }
     for (const std::string& before : upstreams)
-      if (!names.contains(before)) rules.removed(before);
-    upstreams = names;
+      if (!uris.contains(before)) rules.leaves(before);
+    upstreams = uris;
     EXPECT_TRUE(forwarder.reload(list).ok());
+  }
+  /// Of the one that has the name now.
+  std::string uri_of(const std::string& name) const {
+    for (const UpstreamInsight& upstream : forwarder.insight().upstreams)
+      if (upstream.name == name && upstream.state != UpstreamState::leaving) return upstream.uri;
+    return {};
+  }
+  void enable(const std::string& upstream) {
+    if (forwarder.enable(upstream).ok()) rules.sites[uri_of(upstream)].disabled = false;
   }
   void step() {
     const auto hash = static_cast<std::uint32_t>(random.below(kHashes));
@@ -269,12 +298,11 @@ struct ModelBench {
       return rules.left(hash_of(hash), peer_of(peer));
     }
     if (die < 690) {
-      if (forwarder.disable(upstream, "by hand").ok()) rules.disabled(upstream);
+      if (forwarder.disable(upstream, "by hand").ok()) rules.disabled(uri_of(upstream), true);
       return;
     }
     if (die < 710) {
-      if (forwarder.enable(upstream).ok()) rules.sites[upstream].disabled = false;
-      return;
+      return enable(upstream);
     }
     if (die < 715) return reload(true);
     if (die < 730) return clock.step_wall(Duration(random.below(7'200) * 1s) - 1h);
@@ -295,6 +323,7 @@ void run_model(std::uint64_t seed, std::uint64_t steps) {
   }
   bench.transport.all_well = true;
   bench.reload(false);
+  for (const UpstreamConfig& config : upstreams_of(kUpstreams)) bench.enable(config.name);
   bench.run_for(3h);
   for (int round = 0; round < 20; ++round) {
     for (std::uint32_t hash = 0; hash < kHashes; ++hash)

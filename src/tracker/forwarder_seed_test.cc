@@ -319,6 +319,10 @@ TEST(ForwardSeed, no_scheduled_job_is_lost_when_the_queue_is_full) {
   const std::size_t waiting = bench.insight().scheduled;
   ASSERT_EQ(waiting, 10'000u - bench.insight().jobs.dropped_total());
   bench.transport.set_all({.after = 10ms, .interval = 24h});
+  bench.clock.advance(2min);
+  bench.run();
+  ASSERT_EQ(bench.insight().depth, 500u) << "all are due, and most find no room";
+  ASSERT_EQ(bench.insight().scheduled, waiting - 500 - bench.insight().running);
   for (int i = 0; i < 600 && bench.insight().pending > 0; ++i) {
     bench.run_for(1s);
     ASSERT_TRUE(bench.forwarder.verify().ok());

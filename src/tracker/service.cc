@@ -121,7 +121,8 @@ Service::Found Service::look_again(const Announce& announce, Wish wish) {
 
 bool Service::should_wait(const Announce& announce, const Found& found) const {
   return found.early && found.known.empty() && found.peers.size() == 0 &&
-         options_.first_reply_wait > Duration() && wanted_of(announce) > 0 && !announce.is_seeder();
+         options_.first_reply_wait > Duration() && wanted_of(announce) > 0 &&
+         !announce.is_seeder() && forwarder_->is_asked_about(announce.hash);
 }
 
 bool Service::wait(const Announce& announce, LateReplies::Reply reply) {
@@ -130,7 +131,9 @@ bool Service::wait(const Announce& announce, LateReplies::Reply reply) {
   ++counters_.waited;
   if (wake_) wake_();
   // An upstream that answered before it began to wait released nobody.
-  if (forwarder_->peers_of(announce.hash, 1).size() > 0) late_.release(announce.hash);
+  if (!forwarder_->is_asked_about(announce.hash) ||
+      forwarder_->peers_of(announce.hash, 1).size() > 0)
+    late_.release(announce.hash);
   return true;
 }
 

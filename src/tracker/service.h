@@ -21,6 +21,7 @@
 #include "net/http.h"
 #include "net/udp_server.h"
 #include "tracker/address_list.h"
+#include "tracker/agent_names.h"
 #include "tracker/announce_times.h"
 #include "tracker/connection_id.h"
 #include "tracker/forwarder.h"
@@ -84,8 +85,8 @@ class Service {
   /// Who sends answers that come late; null: those are given up.
   void set_udp(net::UdpServer* server);
 
-  /// The forwarder says so: an upstream has named peers.
-  void on_peers(const InfoHash& hash) { late_.release(hash); }
+  /// The forwarder says so: an upstream has named peers, or none is asked about it any more.
+  void release(const InfoHash& hash) { late_.release(hash); }
   /// Makes replies that have waited long enough. Returns when it wants to be called again.
   MonoTime run_due() { return late_.run_due(clock_.mono()); }
   void stop_waiting() { late_.release_all(); }
@@ -93,6 +94,8 @@ class Service {
   ServiceStats stats() const;
   /// As many as announces were answered.
   const AnnounceTimes& times() const { return times_; }
+  /// Of those who announced over HTTP.
+  const AgentNames& agents() const { return agents_; }
 
  private:
   struct Counters {
@@ -150,6 +153,7 @@ class Service {
   std::shared_ptr<const HashAccess> access_ SLUICE_GUARDED_BY(access_mutex_);
   std::atomic<net::UdpServer*> udp_ = nullptr;
   AnnounceTimes times_;
+  AgentNames agents_;
   LateReplies late_;  // Its replies measure their time.
   Counters counters_;
 };

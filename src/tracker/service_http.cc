@@ -98,6 +98,8 @@ void Service::announce(net::Exchange exchange) {
   announce.endpoint = believed ? *request->claimed : *source;
   announce.endpoint.port = port;
   if (!serves(announce.hash)) return refuse(exchange, "this torrent is not served here");
+  if (const std::string_view* agent = exchange.request().head.find("user-agent"))
+    agents_.note(announce.peer, *agent);
 
   const Wish wish{.both_families = true, .with_ids = !request->compact};
   Found found;

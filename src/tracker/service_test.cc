@@ -46,7 +46,8 @@ struct Bench {
       : forwarder({}, {.clock = &clock,
                        .random = &random,
                        .transport = &transport,
-                       .on_peers = [this](const InfoHash& hash) { service.on_peers(hash); }}),
+                       .on_peers = [this](const InfoHash& hash) { service.release(hash); },
+                       .on_quiet = [this](const InfoHash& hash) { service.release(hash); }}),
         service(swarms, &forwarder, std::move(options),
                 {.clock = service_clock != nullptr ? service_clock : &clock, .random = &random}) {
     EXPECT_TRUE(forwarder.reload(upstreams).ok());
@@ -77,6 +78,11 @@ struct Bench {
 
 std::vector<UpstreamConfig> one_upstream() {
   return {{.name = "up", .uri = "http://up.example/announce"}};
+}
+
+std::vector<UpstreamConfig> two_upstreams() {
+  return {{.name = "up", .uri = "http://up.example/announce"},
+          {.name = "other", .uri = "http://other.example/announce"}};
 }
 
 bool has(const std::string& text, std::string_view part) {
@@ -169,9 +175,9 @@ TEST(TrackerService, the_first_reply_waits_for_an_upstream) {
   EXPECT_EQ(bench.service.stats().waited, 1u);
 }
 
-TEST(TrackerService, an_upstream_that_answers_at_once_is_not_missed) {
-  PeerList theirs;
-  append_compact(theirs, *endpoint_of("203.0.113.5", 80));
+/// An upstream that answers between any two readings of the clock is not missed. How often it did
+/// before the client had its answer.
+int answer_at_any_moment(const PeerList& theirs, const char* expected) {
   int reading = 0;
   int times = 0;
   for (bool happened = true; happened;) {
@@ -190,9 +196,50 @@ TEST(TrackerService, an_upstream_that_answers_at_once_is_not_missed) {
     busy.calm_down();
     EXPECT_EQ(first->answered(), answered) << reading;
     times += answered ? 1 : 0;
-    if (first->answered()) EXPECT_TRUE(has(first->response().body, "5:peers6:")) << reading;
+    if (first->answered()) {
+      EXPECT_TRUE(has(first->response().body, expected)) << reading;
+    }
   }
-  EXPECT_GE(times, 1);
+  return times;
+}
+
+TEST(TrackerService, an_upstream_that_answers_at_once_is_not_missed) {
+  PeerList theirs;
+  append_compact(theirs, *endpoint_of("203.0.113.5", 80));
+  EXPECT_GE(answer_at_any_moment(theirs, "5:peers6:"), 1);
+  EXPECT_GE(answer_at_any_moment({}, "5:peers0:"), 1);
+}
+
+TEST(TrackerService, the_first_reply_waits_for_nobody_who_has_answered) {
+  Bench bench({}, two_upstreams());
+  const auto first = bench.send({announce_of('a', 1000)});
+  ASSERT_EQ(bench.transport.size(), 2u);
+  bench.transport.answer({.outcome = UpstreamOutcome::ok, .interval = 1800s});
+  EXPECT_FALSE(first->answered()) << "the other may know somebody";
+  bench.transport.answer({.outcome = UpstreamOutcome::unreachable, .reason = "reset"});
+  ASSERT_TRUE(first->answered());
+  EXPECT_TRUE(has(first->response().body, "5:peers0:"));
+  EXPECT_TRUE(has(first->response().body, "8:intervali60e")) << "one is tried again";
+  EXPECT_EQ(bench.service.run_due(), MonoTime::max());
+}
+
+TEST(TrackerService, the_first_reply_does_not_wait_for_upstreams_that_rest) {
+  Bench bench({}, one_upstream());
+  bench.send({announce_of('a', 1000)});
+  bench.transport.answer({.outcome = UpstreamOutcome::busy, .reason = "429"});
+  EXPECT_TRUE(bench.send({announce_of('b', 2000, "", 'i'), "192.0.2.2"})->answered());
+  EXPECT_EQ(bench.service.stats().waited, 1u);
+}
+
+TEST(TrackerService, whoever_waits_for_a_line_that_is_put_off_is_answered) {
+  Bench bench({}, one_upstream());
+  std::vector<std::shared_ptr<Caught>> waiting;
+  for (char hash = 'a'; hash <= 'h'; ++hash)
+    waiting.push_back(bench.send({announce_of('p', 1000, "", hash)}));
+  ASSERT_EQ(bench.transport.size(), 4u) << "an upstream that has not answered yet";
+  bench.transport.answer({.outcome = UpstreamOutcome::busy, .reason = "429"});
+  for (std::size_t i = 0; i < waiting.size(); ++i)
+    EXPECT_EQ(waiting[i]->answered(), i == 0 || i >= 4) << i;
 }
 
 TEST(TrackerService, it_waits_no_longer_than_it_may_and_asks_to_come_back_soon) {
@@ -237,6 +284,22 @@ TEST(TrackerService, nobody_waits_who_has_neighbours_or_needs_nobody) {
   EXPECT_TRUE(alone.send({announce_of('a', 1000)})->answered());
   Bench hasty({.first_reply_wait = {}}, one_upstream());
   EXPECT_TRUE(hasty.send({announce_of('a', 1000)})->answered());
+}
+
+TEST(TrackerService, as_many_peers_are_told_as_are_wanted_and_allowed) {
+  Bench bench;
+  for (unsigned port = 1; port <= 300; ++port) bench.ask({announce_of('a', port)});
+  struct Row {
+    const char* wanted;
+    std::size_t told;
+  };
+  for (const Row& row :
+       {Row{"", 50}, Row{"&numwant=0", 0}, Row{"&numwant=-1", 50}, Row{"&numwant=1", 1},
+        Row{"&numwant=200", 200}, Row{"&numwant=201", 200}, Row{"&numwant=500", 200}}) {
+    const std::string begin = "5:peers" + std::to_string(row.told * kCompactBytes4) + ":";
+    EXPECT_TRUE(has(bench.ask({announce_of('b', 9999, row.wanted), "192.0.2.2"}), begin))
+        << row.wanted;
+  }
 }
 
 TEST(TrackerService, peers_of_upstreams_are_merged_without_the_requester_and_twins) {

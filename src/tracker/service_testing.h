@@ -66,9 +66,10 @@ struct Asked {
   std::string headers = {};  ///< Lines with their ends.
 };
 
-/// A hash and a peer id of one repeated letter.
-inline std::string announce_of(char peer, unsigned port, const std::string& more = "") {
-  return "/announce?info_hash=" + std::string(20, 'h') + "&peer_id=" + std::string(20, peer) +
+/// A hash and a peer id of one repeated letter each.
+inline std::string announce_of(char peer, unsigned port, const std::string& more = "",
+                               char hash = 'h') {
+  return "/announce?info_hash=" + std::string(20, hash) + "&peer_id=" + std::string(20, peer) +
          "&port=" + std::to_string(port) + "&left=1" + more;
 }
 

@@ -32,7 +32,8 @@ struct Bench {
       : forwarder({}, {.clock = &clock,
                        .random = &random,
                        .transport = &transport,
-                       .on_peers = [this](const InfoHash& hash) { service.on_peers(hash); }}),
+                       .on_peers = [this](const InfoHash& hash) { service.release(hash); },
+                       .on_quiet = [this](const InfoHash& hash) { service.release(hash); }}),
         service(swarms, &forwarder, {}, {.clock = &clock, .random = &random}) {
     EXPECT_TRUE(forwarder.reload(upstreams).ok());
     service.set_udp(&udp);
@@ -144,6 +145,51 @@ TEST(TrackerServiceUdp, scrapes) {
   ASSERT_TRUE(read);
   EXPECT_EQ(std::get<udp::ScrapedCounts>(*read).counts,
             (std::vector<Counts>{{}, {.seeders = 0, .leechers = 1, .downloads = 0}}));
+}
+
+TEST(TrackerServiceUdp, a_scrape_of_74_is_answered_whole_and_one_more_is_left_out) {
+  Bench bench;
+  bench.ask(bench.announce("192.0.2.1", 1000), "192.0.2.1");
+  const std::uint64_t id = bench.connect("192.0.2.1");
+  for (const std::size_t asked : {1u, 73u, 74u, 75u}) {
+    std::vector<std::uint8_t> packet(udp::kRequestBytesMax);
+    packet.resize(udp::write(
+        packet, udp::ScrapeRequest{
+                    .connection = id, .transaction = 5, .hashes = std::vector<InfoHash>(1)}));
+    packet.resize(packet.size() + (asked - 1) * 20, 'h');
+    const std::size_t told = std::min<std::size_t>(asked, 74);
+    std::vector<std::uint8_t> wanted = {0, 0, 0, 2, 0, 0, 0, 5};
+    wanted.resize(8 + told * 12);
+    // Nobody knows the first; of the others there is one leecher.
+    for (std::size_t i = 1; i < told; ++i) wanted[8 + i * 12 + 11] = 1;
+    EXPECT_EQ(bench.ask(std::span<const std::uint8_t>(packet), "192.0.2.1"), wanted) << asked;
+  }
+}
+
+TEST(TrackerServiceUdp, as_many_peers_are_told_as_are_wanted_and_allowed) {
+  Bench bench;
+  for (std::uint16_t port = 1; port <= 300; ++port)
+    bench.ask(bench.announce("192.0.2.1", port), "192.0.2.1");
+  auto request = bench.announce("192.0.2.2", 9999);
+  for (const auto& [wanted, told] :
+       std::vector<std::pair<std::optional<std::uint32_t>, std::size_t>>{
+           {std::nullopt, 50}, {0, 0}, {1, 1}, {200, 200}, {201, 200}, {500, 200}}) {
+    request.announce.wanted = wanted;
+    EXPECT_EQ(bench.ask(request, "192.0.2.2").size(), 20 + told * kCompactBytes4);
+  }
+}
+
+TEST(TrackerServiceUdp, options_behind_an_announce_change_nothing) {
+  Bench bench;
+  bench.ask(bench.announce("192.0.2.1", 1000), "192.0.2.1");
+  auto request = bench.announce("192.0.2.2", 2000);
+  const auto plain = bench.ask(request, "192.0.2.2");
+  ASSERT_EQ(plain.size(), 26u);
+  for (const std::vector<std::uint8_t>& options : std::vector<std::vector<std::uint8_t>>{
+           {0}, {1, 1, 1}, {2, 2, '/', 'a', 2, 1, 'b', 0}, {2, 255, 'x'}, {9, 1, 7, 0, 5}, {2}}) {
+    request.options = options;
+    EXPECT_EQ(bench.ask(request, "192.0.2.2"), plain) << options.size();
+  }
 }
 
 TEST(TrackerServiceUdp, the_first_reply_waits_for_an_upstream) {

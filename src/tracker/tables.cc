@@ -4,17 +4,15 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "tracker/client_name.h"
-
 namespace sluice::tracker {
 namespace {
 
 using Clients = std::unordered_map<std::string, std::uint64_t>;
 
 template <class Array>
-void count_clients(Clients& clients, const Array& peers) {
+void count_clients(Clients& clients, const AgentNames& names, const Array& peers) {
   for (std::uint32_t at = 0; at < peers.size(); ++at) {
-    std::string name = client_name(peers.known(at).id);
+    std::string name = names.name_of(peers.known(at).id);
     if (clients.size() >= kClientNamesMax && !clients.contains(name)) name = "other";
     ++clients[name];
   }
@@ -41,15 +39,15 @@ bool is_more_frequent(const ClientRow& a, const ClientRow& b) {
 
 }  // namespace
 
-Tables tables_of(const Swarms& swarms, std::size_t rows_max) {
+Tables tables_of(const Swarms& swarms, const AgentNames& names, std::size_t rows_max) {
   Tables tables;
   if (rows_max == 0) return tables;
   Clients clients;
   for (std::size_t shard = 0; shard < Swarms::kShards; ++shard) {
     for (const Swarm& swarm : swarms.copy_shard(shard)) {
       tables.torrents.push_back({.hash = swarm.hash(), .counts = swarm.counts()});
-      count_clients(clients, swarm.v4());
-      count_clients(clients, swarm.v6());
+      count_clients(clients, names, swarm.v4());
+      count_clients(clients, names, swarm.v6());
     }
     keep_first(tables.torrents, rows_max, is_larger);
   }

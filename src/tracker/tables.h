@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tracker/agent_names.h"
 #include "tracker/announce.h"
 #include "tracker/swarms.h"
 
@@ -31,6 +32,6 @@ inline constexpr std::size_t kClientNamesMax = 10'000;
 
 /// At most `rows_max` of each; 0: none, at no cost. Looks at every peer: each shard is copied under
 /// its lock, and looked at without.
-Tables tables_of(const Swarms& swarms, std::size_t rows_max);
+Tables tables_of(const Swarms& swarms, const AgentNames& names, std::size_t rows_max);
 
 }  // namespace sluice::tracker

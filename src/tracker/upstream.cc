@@ -21,6 +21,8 @@ const char* upstream_state_name(UpstreamState state) {
       return "open";
     case UpstreamState::disabled:
       return "disabled";
+    case UpstreamState::leaving:
+      return "leaving";
   }
   return "unknown";
 }
@@ -111,8 +113,9 @@ void Upstream::set_config(UpstreamConfig config) {
   config_ = std::make_shared<const UpstreamConfig>(std::move(config));
 }
 
-void Upstream::disable(std::string reason) {
+void Upstream::disable(std::string reason, DisabledBy by) {
   disabled_ = true;
+  by_ = by;
   disabled_reason_ = std::move(reason);
 }
 
@@ -137,6 +140,8 @@ std::string Upstream::reason(MonoTime now) const {
       return breaker_.view().reason;
     case UpstreamState::disabled:
       return disabled_reason_;
+    case UpstreamState::leaving:
+      break;
   }
   return {};
 }

@@ -23,6 +23,7 @@ enum class UpstreamState : std::uint8_t {
   suspended,  ///< It said that it is busy.
   open,       ///< It could not be reached too often in a row; its breaker is not closed.
   disabled,   ///< It said never, or somebody did.
+  leaving,    ///< It was removed, and hears that its peers have stopped.
 };
 const char* upstream_state_name(UpstreamState state);
 
@@ -71,11 +72,14 @@ class Upstream {
   void give_up(Call call);
 
   void set_config(UpstreamConfig config);
-  void disable(std::string reason);
+  enum class DisabledBy : std::uint8_t { itself, hand };
+  void disable(std::string reason, DisabledBy by);
   void enable();
 
   const std::shared_ptr<const UpstreamConfig>& config() const { return config_; }
   bool disabled() const { return disabled_; }
+  /// And not because it said so.
+  bool disabled_by_hand() const { return disabled_ && by_ == DisabledBy::hand; }
   bool blocked(MonoTime now) const { return now < blocked_until_; }
   MonoTime blocked_until() const { return blocked_until_; }
   /// Blocked, or being tried by a probe.
@@ -110,6 +114,7 @@ class Upstream {
   std::shared_ptr<Histogram> response_ns_ = {};  // The last who looks at it holds it last.
   std::uint32_t in_flight_ = 0;
   bool disabled_ = false;
+  DisabledBy by_ = DisabledBy::itself;
   bool closed_ = true;    ///< The breaker.
   bool probing_ = false;  ///< A probe is in flight.
   bool proven_ = false;   ///< The last request was answered.

@@ -75,6 +75,7 @@ TEST(UpstreamAnswer, retry_is_a_number_or_digits_or_never) {
   };
   EXPECT_EQ(retry("i1e"), RetryIn{.after = 1min});
   EXPECT_EQ(retry("i9e"), RetryIn{.after = 9min});
+  EXPECT_EQ(retry("i10e"), RetryIn{.after = 10min});
   EXPECT_EQ(retry("1:9"), RetryIn{.after = 9min});
   EXPECT_EQ(retry("2:10"), RetryIn{.after = 10min});
   EXPECT_EQ(retry("5:never"), RetryIn{.never = true});

@@ -1,17 +1,11 @@
 """The books balance: what is counted adds up at any moment, and is what upstreams have seen."""
-import json
 import os
 import random
 import signal
-import socket
-import struct
-import sys
 import threading
 
 from harness import PATIENCE, RetrackerTest, main
-from tracker import Tracker, Upstream, compact, wait_until
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from tracker import Tracker, Upstream, compact, garbage, reset, wait_until
 from prometheus import Metrics
 
 SEED = int(os.environ.get("SLUICE_SEED", 20260316))
@@ -23,21 +17,6 @@ def status(code):
         handler.send_header("Content-Length", "0")
         handler.end_headers()
     return answer
-
-
-def garbage(handler):
-    handler.send_response(200)
-    handler.send_header("Content-Length", "6")
-    handler.end_headers()
-    handler.wfile.write(b"d3:xyz")
-
-
-def reset(handler):
-    """Closes the connection with a reset, as nothing is sent any more."""
-    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    handler.rfile.close()
-    handler.connection.close()
-    handler.close_connection = True
 
 
 class Hole:
@@ -76,19 +55,9 @@ class Books(RetrackerTest):
                                          for name in names))
 
     def stats(self, tracker):
-        stats = json.loads(tracker.get("/stats?format=json"))
-        self.check(stats)
+        stats = super().stats(tracker)
+        self.check_books(stats)
         return stats
-
-    def check(self, stats):
-        jobs, queue = stats["jobs"], stats["queue"]
-        ended = jobs["succeeded"] + jobs["failed"] + jobs["cancelled"] + sum(jobs["dropped"].values())
-        self.assertEqual(jobs["created"], ended + jobs["pending"], stats)
-        self.assertEqual(jobs["pending"], queue["queued"] + queue["scheduled"] + queue["running"])
-        self.assertEqual(queue["running"], sum(one["in_flight"] for one in stats["forwarders"]))
-        for one in stats["forwarders"]:
-            self.assertEqual(one["sent"], one["ok"] + one["refused"] + one["busy"] +
-                             one["unreachable"] + one["given_up"] + one["in_flight"], one)
 
     def check_metrics(self, text):
         metrics = Metrics(text)

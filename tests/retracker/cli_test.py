@@ -5,11 +5,8 @@ import json
 import os
 import re
 import subprocess
-import sys
 
 from harness import RETRACKER, RetrackerTest, main, variable
-
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from shells import bash_offers, fish_offers, missing, zsh_line
 
 # A file with every key that such files have, none of them at its default.

@@ -209,6 +209,13 @@ class Transmission(Client):
                 "127.0.0.1", "--rpc-bind-address", "127.0.0.1", "--port", str(self.port),
                 "--peerport", str(free_port()), "--download-dir", self.folder]
 
+    def kill(self):
+        super().kill()
+        # It takes no folder but this one for it, and removes it only if it ends in peace.
+        left = f"/tmp/tr_session_id_{self.session}"
+        if self.session and os.path.exists(left):
+            os.remove(left)
+
     def answers(self):
         try:
             return self.ask("session-get")["result"] == "success"

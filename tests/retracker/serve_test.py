@@ -2,11 +2,15 @@
 import base64
 import json
 import signal
+import socket
+import struct
+import threading
 import unittest
 import urllib.error
 
-from harness import RetrackerTest
-from tracker import Tracker, UdpPeer, Upstream, compact, file_size, peers_of, wait_until
+from harness import PATIENCE, RetrackerTest
+from tracker import (Tracker, UdpPeer, Upstream, compact, encode, file_size, peers_of,
+                     wait_until)
 
 HASH = bytes(range(0, 200, 10))
 ODD = bytes([0x20, 0x2B, 0x25, 0x26, 0x3D, 0x00, 0xFF, 0x0A, 0x0D, 0x7F] * 2)
@@ -41,6 +45,21 @@ class Neighbours(RetrackerTest):
         self.assertEqual(found[b"peers"],
                          [{b"ip": b"127.0.0.1", b"peer id": peer_id(1), b"port": 7001}])
 
+    def test_they_find_each_other_over_ipv6(self):
+        tracker = Tracker(self, host="[::1]")
+        local = socket.inet_pton(socket.AF_INET6, "::1")
+        self.assertEqual(tracker.announce(HASH, peer_id(1), 7001)[b"external ip"], local)
+        found = tracker.announce(HASH, peer_id(2), 7002)
+        self.assertEqual(found[b"peers6"], local + struct.pack(">H", 7001))
+        self.assertEqual(found[b"peers"], b"", "some clients cannot do without")
+        udp = UdpPeer(tracker.udp, host="::1")
+        self.addCleanup(udp.close)
+        answer = udp.ask(struct.pack(">QII20s20sQQQIIIiH", udp.id, 1, 9, HASH, peer_id(3), 0, 1, 0,
+                                     2, 0, 0, -1, 7003))
+        self.assertEqual(struct.unpack(">IIIII", answer[:20]), (1, 9, 1800, 3, 0))
+        self.assertEqual({answer[20:38], answer[38:]},
+                         {local + struct.pack(">H", port) for port in (7001, 7002)})
+
     def test_what_is_not_listed_is_not_served(self):
         listed = self.write("allowed", "# ours\n" + HASH.hex() + "\n")
         tracker = Tracker(self, "--set", f"hash_allow_file={listed}")
@@ -66,6 +85,43 @@ class Forwarding(RetrackerTest):
         udp = UdpPeer(tracker.udp)
         self.addCleanup(udp.close)
         self.assertEqual(udp.announce(ODD, peer_id(1), 7001)[3], {("203.0.113.9", 99)})
+
+    def test_the_first_reply_waits_for_nobody_who_has_answered(self):
+        held, order = threading.Event(), []
+        self.addCleanup(held.set)
+
+        def knows_nobody(handler):
+            if "info_hash=" + "%00" * 20 in handler.path:
+                held.wait(PATIENCE)
+            body = encode({b"interval": 1800, b"peers": b""})
+            handler.send_response(200)
+            handler.send_header("Content-Length", str(len(body)))
+            handler.end_headers()
+            handler.wfile.write(body)
+
+        slow = Upstream(self, knows_nobody)
+        refuses = Upstream(self, {b"failure reason": b"no"})
+        nobody = Upstream(self)
+        nobody.pause()
+        tracker = self.start(slow, refuses, nobody,
+                             arguments=("--set", "first_reply_wait_ms=10000"))
+        udp = UdpPeer(tracker.udp)
+        self.addCleanup(udp.close)
+
+        def first():
+            self.assertEqual(tracker.announce(bytes(20), peer_id(1), 7001)[b"peers"], b"")
+            order.append("first")
+        thread = threading.Thread(target=first)
+        thread.start()
+        wait_until(lambda: slow.told, "the first to wait")
+        # Were these to wait for their time, that of the first would be over before.
+        self.assertEqual(tracker.announce(HASH, peer_id(1), 7001)[b"peers"], b"")
+        order.append("second")
+        self.assertEqual(udp.announce(ODD, peer_id(1), 7001)[3], set())
+        order.append("third")
+        held.set()
+        thread.join(PATIENCE)
+        self.assertEqual(order, ["second", "third", "first"])
 
     def test_a_dead_upstream_holds_up_neither_the_client_nor_the_others(self):
         hanging, healthy = Upstream(self), Upstream(self)
@@ -169,6 +225,59 @@ class Forwarding(RetrackerTest):
         wait_until(lambda: "stay as they were" in tracker.said(), "the complaint")
         self.assertEqual(self.stats(tracker)["forwarders"][0]["uri"], second.uri)
 
+    def test_a_forwarder_that_is_removed_is_told_that_its_peers_have_stopped(self):
+        stays, goes = Upstream(self), Upstream(self)
+        tracker = self.start(stays, goes)
+        for number in range(10):
+            tracker.announce(HASH, peer_id(number), 7000 + number)
+        tracker.announce(ODD, peer_id(1), 7001)
+        wait_until(lambda: self.stats(tracker)["jobs"]["succeeded"] == 22, "both to know them")
+        goes.gate.clear()
+        self.write("forwarders", f"- {stays.uri}\n")
+        tracker.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: b"stopped" in goes.events(), "the first farewell")
+        shown = {one["uri"]: one for one in self.stats(tracker)["forwarders"]}
+        self.assertEqual((shown[goes.uri]["state"], shown[goes.uri]["reason"]),
+                         ("leaving", "removed"))
+        self.assertIn(b"leaving", tracker.get("/stats"))
+        # A peer that stays is told on to the one that stays.
+        tracker.announce(HASH, peer_id(1), 7001, event="completed", left=0)
+        goes.gate.set()
+        wait_until(lambda: len(self.stats(tracker)["forwarders"]) == 1, "its end")
+        self.assertEqual(goes.events()[11:], [b"stopped"] * 11)
+        self.assertEqual({(told["info_hash"], told["peer_id"]) for told in goes.told[11:]},
+                         {(HASH, peer_id(number)) for number in range(10)} | {(ODD, peer_id(1))})
+        wait_until(lambda: b"completed" in stays.events(), "the one that stays")
+        self.assertNotIn(b"stopped", stays.events())
+
+        self.write("forwarders", "[]\n")
+        tracker.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: self.stats(tracker)["forwarders"] == [], "the end of the last")
+        self.assertEqual(stays.events().count(b"stopped"), 11)
+
+    def test_another_uri_under_the_same_name_is_another_forwarder(self):
+        old, new = Upstream(self), Upstream(self)
+        self.write("forwarders", f"- {{name: a, uri: '{old.uri}'}}\n")
+        tracker = Tracker(self, "-f", self.path("forwarders"), "--set", "prometheus_enabled=true")
+        tracker.announce(HASH, peer_id(1), 7001)
+        wait_until(lambda: self.stats(tracker)["jobs"]["succeeded"] == 1, "the old one")
+        old.gate.clear()
+        self.write("forwarders", f"- {{name: a, uri: '{new.uri}'}}\n")
+        tracker.process.send_signal(signal.SIGHUP)
+        wait_until(lambda: b"stopped" in old.events(), "its farewell")
+        self.assertEqual({one["name"]: (one["uri"], one["state"])
+                          for one in self.stats(tracker)["forwarders"]},
+                         {"a": (new.uri, "ok"), "a (leaving)": (old.uri, "leaving")})
+        lines = tracker.get("/metrics").decode().splitlines()
+        names = [line.rpartition(" ")[0] for line in lines if not line.startswith("#")]
+        self.assertEqual(len(set(names)), len(names), "each is told apart")
+        old.gate.set()
+        tracker.announce(HASH, peer_id(1), 7001)
+        wait_until(lambda: new.events() == [b"started"], "the new one")
+        wait_until(lambda: len(self.stats(tracker)["forwarders"]) == 1, "the end of the old one")
+        self.assertEqual(old.events(), [b"started", b"stopped"])
+        self.check_books(self.stats(tracker))
+
     def test_figures_for_prometheus(self):
         upstream = Upstream(self)
         tracker = self.start(upstream, arguments=("--set", "prometheus_enabled=true"))
@@ -216,7 +325,7 @@ class State(RetrackerTest):
 class Pages(RetrackerTest):
     def test_there_is_a_page_for_browsers_and_text_for_others(self):
         tracker = Tracker(self)
-        self.assertIn(b"<table>", tracker.get("/stats", {"Accept": "text/html,*/*"}))
+        self.assertIn(b"<table ", tracker.get("/stats", {"Accept": "text/html,*/*"}))
         self.assertIn(b"FORWARDER", tracker.get("/stats"))
         self.assertEqual(tracker.get("/favicon.ico"), b"")
         self.assertEqual(tracker.get("/health"), b"ok\n")

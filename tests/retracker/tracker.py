@@ -5,20 +5,11 @@ import socket
 import struct
 import subprocess
 import threading
-import time
 import urllib.parse
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from harness import PATIENCE, RETRACKER
-
-
-def wait_until(condition, what):
-    end = time.monotonic() + PATIENCE
-    while not condition():
-        if time.monotonic() > end:
-            raise AssertionError(f"waited for {what}")
-        time.sleep(0.005)
+from harness import PATIENCE, RETRACKER, wait_until  # noqa: F401
 
 
 def decode(data, at=0):
@@ -59,13 +50,13 @@ def peers_of(packed):
 
 
 class Tracker:
-    """The program, listening on free ports of the loopback address."""
+    """The program, listening on free ports of a loopback address."""
 
-    def __init__(self, case, *arguments, env=None):
-        self.case = case
+    def __init__(self, case, *arguments, env=None, host="127.0.0.1"):
+        self.case, self.host = case, host
         with open(case.path("log"), "ab") as log:
             self.process = subprocess.Popen(
-                [RETRACKER, "-l", "127.0.0.1:0", "-u", "127.0.0.1:0", *arguments],
+                [RETRACKER, "-l", f"{host}:0", "-u", f"{host}:0", *arguments],
                 env={**case.env, **(env or {})}, cwd=case.home, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=log)
         case.addCleanup(self.kill)
@@ -92,9 +83,9 @@ class Tracker:
         port = self.http if scheme == "http" else self.udp
         return f"{scheme}://127.0.0.1:{port}/announce"
 
-    def get(self, target, headers=None):
-        request = urllib.request.Request(f"http://127.0.0.1:{self.http}{target}",
-                                         headers=headers or {})
+    def get(self, target, headers=None, method="GET"):
+        request = urllib.request.Request(f"http://{self.host}:{self.http}{target}",
+                                         headers=headers or {}, method=method)
         with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.read()
 
@@ -112,7 +103,8 @@ class UdpPeer:
     """A client of the UDP protocol."""
 
     def __init__(self, port, host="127.0.0.1"):
-        self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self.socket = socket.socket(family, socket.SOCK_DGRAM)
         self.socket.settimeout(PATIENCE)
         self.socket.connect((host, port))
         self.id = struct.unpack(">IIQ", self.ask(struct.pack(">QII", 0x41727101980, 0, 5)))[2]
@@ -131,6 +123,25 @@ class UdpPeer:
     def scrape(self, info_hash):
         answer = self.ask(struct.pack(">QII20s", self.id, 2, 7, info_hash))
         return struct.unpack(">IIIII", answer)[2:]
+
+    def ask_all(self, action, packets):
+        """All at once. What is answered to each after its action and transaction."""
+        for number, packet in enumerate(packets):
+            self.socket.send(struct.pack(">QII", self.id, action, number) + packet)
+        answers = {}
+        while len(answers) < len(packets):
+            answer = self.socket.recv(4096)
+            assert answer[:4] == struct.pack(">I", action), answer
+            answers[struct.unpack(">I", answer[4:8])[0]] = answer[8:]
+        assert sorted(answers) == list(range(len(packets))), sorted(answers)
+        return [answers[number] for number in range(len(packets))]
+
+    def announce_all(self, hashes, peer_id, port):
+        self.ask_all(1, [struct.pack(">20s20sQQQIIIiH", info_hash, peer_id, 0, 1, 0, 0, 0, 0, -1,
+                                     port) for info_hash in hashes])
+
+    def scrape_all(self, hashes):
+        return [struct.unpack(">III", answer) for answer in self.ask_all(2, hashes)]
 
     def close(self):
         self.socket.close()
@@ -198,6 +209,21 @@ class Upstream:
 
     def events(self):
         return [told.get("event", b"") for told in self.told]
+
+
+def garbage(handler):
+    handler.send_response(200)
+    handler.send_header("Content-Length", "6")
+    handler.end_headers()
+    handler.wfile.write(b"d3:xyz")
+
+
+def reset(handler):
+    """Closes the connection with a reset, as nothing is sent any more."""
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    handler.rfile.close()
+    handler.connection.close()
+    handler.close_connection = True
 
 
 class UdpUpstream:
