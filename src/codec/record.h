@@ -45,10 +45,11 @@ class RecordReader;
 
 /// Builds one record. Fields are added in increasing order of their numbers, from 1 to
 /// `format.field_max`; anything else stops the process. Not thread-safe. Allocates once if the
-/// record is at most `bytes_expected` long.
+/// record is at most `bytes_expected` long, and not at all if `memory` has room for it.
 class RecordWriter {
  public:
-  explicit RecordWriter(const RecordFormat& format, std::size_t bytes_expected = 320);
+  explicit RecordWriter(const RecordFormat& format, std::size_t bytes_expected = 320,
+                        std::string memory = {});
 
   template <std::unsigned_integral T>
   RecordWriter& field(unsigned number, T value) {
@@ -110,8 +111,9 @@ class FieldIterator {
 };
 
 /// A record that has been checked. A view type: nothing is copied, so the bytes must outlive it and
-/// everything taken from it, unchanged. Looking up a field walks the fields before it, a few
-/// nanoseconds each; code that wants many of them iterates.
+/// everything taken from it, unchanged. Looking up a field walks those between it and the one that
+/// was looked up last, or all before it if that one is behind it: who asks in the order of numbers
+/// passes over each once. Not thread-safe, not even for reading.
 class RecordReader {
  public:
   /// Checks the checksum and every field of `bytes`, so that no later call meets anything
@@ -156,6 +158,9 @@ class RecordReader {
   std::string_view newer_fields_;
   RecordFormat format_;
   std::uint8_t minor_;
+  // Where the last look-up ended: no field before it has that number, or a higher one.
+  mutable unsigned next_number_ = 0;
+  mutable std::size_t next_at_ = 0;
 };
 
 /// A stored value that ends in a mark. A view type.

@@ -90,11 +90,14 @@ Status RecordReader::check_fields() {
 }
 
 std::optional<FieldView> RecordReader::find(unsigned number) const {
-  for (std::string_view rest = fields_; !rest.empty();) {
+  if (number < next_number_) next_at_ = 0;
+  next_number_ = number;
+  for (std::string_view rest = fields_.substr(next_at_); !rest.empty();) {
     const ParsedField parsed = parse_field(rest);
     if (parsed.field.number == number) return parsed.field;
     if (parsed.field.number > number) break;
     rest.remove_prefix(parsed.size);
+    next_at_ += parsed.size;
   }
   return std::nullopt;
 }

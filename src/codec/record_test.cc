@@ -71,6 +71,27 @@ TEST(Record, bytes_are_shown_in_place) {
   EXPECT_TRUE(bytes.data() < at && at < bytes.data() + bytes.size());
 }
 
+TEST(Record, fields_are_found_in_any_order_and_again) {
+  const std::string bytes = sample();
+  const auto record = RecordReader::open(bytes, kFormat).value();
+  for (const unsigned first : {1u, 2u, 3u, 4u, 5u})
+    for (const unsigned second : {1u, 2u, 3u, 4u, 5u, first}) {
+      EXPECT_EQ(record.has(first), first != 3 && first != 5);
+      EXPECT_EQ(record.has(second), second != 3 && second != 5) << first << " then " << second;
+    }
+  EXPECT_EQ(record.i64(4).value(), -5);
+  EXPECT_EQ(record.u64(1).value(), 300u);
+}
+
+TEST(Record, memory_that_is_given_is_used_whatever_is_in_it) {
+  std::string memory(1'000, 'x');
+  const char* place = memory.data();
+  const std::string bytes =
+      RecordWriter(kFormat, 8, std::move(memory)).field(1, std::uint64_t{300}).finish();
+  EXPECT_EQ(bytes, RecordWriter(kFormat).field(1, std::uint64_t{300}).finish());
+  EXPECT_EQ(bytes.data(), place);
+}
+
 TEST(Record, numbers_come_back_at_the_ends_of_their_ranges) {
   const std::vector<std::uint64_t> unsigneds = {
       0, 127, 128, 16383, 16384, ~std::uint64_t{0} >> 1, ~std::uint64_t{0}};

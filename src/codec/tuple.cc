@@ -29,6 +29,16 @@ std::size_t bytes_needed(std::uint64_t value) {
   return (static_cast<std::size_t>(std::bit_width(value)) + 7) / 8;
 }
 
+/// The code and the `size` lowest bytes of `bits`, the highest first. Writes 9 bytes, of which
+/// 1 + size count.
+void put_number_at(char* at, char code, std::uint64_t bits, std::size_t size) {
+  at[0] = code;
+  if (size == 0) return;
+  std::uint64_t bytes = bits << (8 * (kNumberBytesMax - size));
+  if constexpr (std::endian::native == std::endian::little) bytes = __builtin_bswap64(bytes);
+  std::memcpy(at + 1, &bytes, sizeof bytes);
+}
+
 /// The kind whose code is `code`; `end` if there is none.
 TupleKind kind_of(char code) {
   if (code == kStringCode) return TupleKind::string;
@@ -60,8 +70,7 @@ TupleWriter& TupleWriter::string(std::string_view bytes) {
 
 TupleWriter& TupleWriter::put_number(char code, std::uint64_t bits, std::size_t size) {
   char buffer[1 + kNumberBytesMax];
-  buffer[0] = code;
-  for (std::size_t i = size; i > 0; --i, bits >>= 8) buffer[i] = static_cast<char>(bits & 0xff);
+  put_number_at(buffer, code, bits, size);
   bytes_.append(buffer, 1 + size);
   return *this;
 }
@@ -117,6 +126,14 @@ StampedTuple TupleWriter::take_stamped() {
   std::string suffix = bytes_.substr(stamp_at_);
   bytes_.resize(std::exchange(stamp_at_, kNoStamp));
   return {.prefix = std::exchange(bytes_, {}), .suffix = std::move(suffix)};
+}
+
+NumberTuple& NumberTuple::put(std::uint64_t value) {
+  SLUICE_CHECK(size_ + 1 + kNumberBytesMax <= sizeof bytes_);
+  const std::size_t size = bytes_needed(value);
+  put_number_at(bytes_ + size_, static_cast<char>(kZeroCode + static_cast<int>(size)), value, size);
+  size_ += 1 + size;
+  return *this;
 }
 
 Failure TupleReader::fail(std::string_view problem) const {

@@ -87,6 +87,26 @@ class TupleWriter {
   std::size_t depth_ = 0;
 };
 
+/// A tuple of up to kNumbersMax whole numbers that are not negative, as a TupleWriter writes it,
+/// but without memory of its own: for keys that are made often.
+class NumberTuple {
+ public:
+  static constexpr std::size_t kNumbersMax = 6;
+
+  template <std::unsigned_integral T>
+  NumberTuple& number(T value) {
+    return put(value);
+  }
+  operator std::string_view() const { return {bytes_, size_}; }
+  std::string to_string() const { return {bytes_, size_}; }
+
+ private:
+  NumberTuple& put(std::uint64_t value);
+
+  char bytes_[kNumbersMax * (1 + sizeof(std::uint64_t))];
+  std::size_t size_ = 0;
+};
+
 enum class TupleKind : std::uint8_t { end, string, nested, number, mark };
 
 /// Reads one encoded tuple, element by element. Strict: it accepts exactly what a TupleWriter

@@ -231,6 +231,31 @@ TEST(Tuple, a_writer_is_as_good_as_new_after_take) {
   EXPECT_EQ(writer.take(), "");
 }
 
+TEST(NumberTuple, is_what_a_writer_makes_of_the_same_numbers) {
+  const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  for (int bits = 0; bits < 64; ++bits) {
+    const std::uint64_t power = std::uint64_t{1} << bits;
+    for (const std::uint64_t number : {power - 1, power, power + 1, most - power}) {
+      NumberTuple tuple;
+      tuple.number(std::uint8_t{7}).number(number).number(std::uint32_t{0});
+      const std::string written = TupleWriter().number(7).number(number).number(0).take();
+      EXPECT_EQ(std::string_view(tuple), written) << number;
+      EXPECT_EQ(tuple.to_string(), written);
+    }
+  }
+}
+
+TEST(NumberTuple, has_room_for_its_limit_and_no_more) {
+  NumberTuple tuple;
+  TupleWriter writer;
+  for (std::size_t i = 0; i < NumberTuple::kNumbersMax; ++i) {
+    tuple.number(std::numeric_limits<std::uint64_t>::max());
+    writer.number(std::numeric_limits<std::uint64_t>::max());
+  }
+  EXPECT_EQ(std::string_view(tuple), writer.take());
+  EXPECT_DEATH(tuple.number(0u), "check failed");
+}
+
 TEST(Tuple, a_writer_goes_on_after_a_prefix) {
   const std::string prefix = TupleWriter().string("jobs").take();
   EXPECT_EQ(TupleWriter(prefix).number(3).take(), TupleWriter().string("jobs").number(3).take());
