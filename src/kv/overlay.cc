@@ -20,16 +20,19 @@ std::array<char, 8> counter_after(std::string_view before, std::int64_t delta) {
   return bytes;
 }
 
-std::string_view Overlay::keep(std::string_view bytes) {
+std::string_view Overlay::keep(std::pmr::monotonic_buffer_resource& arena, std::string_view bytes) {
   if (bytes.empty()) return {};
-  auto* copy = static_cast<char*>(arena_.allocate(bytes.size(), 1));
+  auto* copy = static_cast<char*>(arena.allocate(bytes.size(), 1));
   std::memcpy(copy, bytes.data(), bytes.size());
   return {copy, bytes.size()};
 }
 
-// Keys of one kind differ mostly after the third byte: a prefix, then the kind as a tuple's number.
+// Keys of one kind begin alike: a prefix or none, the kind, and often a number that stays the same
+// for a while.
 std::size_t Overlay::hint_of(std::string_view key) {
-  return static_cast<unsigned char>(key[std::min<std::size_t>(key.size() - 1, 2)]) % kHints;
+  std::uint64_t first = 0;
+  std::memcpy(&first, key.data(), std::min<std::size_t>(key.size(), 6));
+  return (first * 0x9e3779b97f4a7c15u) >> (64 - kHintBits);
 }
 
 Overlay::Write& Overlay::write_to(std::string_view key) {
@@ -46,7 +49,7 @@ Overlay::Write& Overlay::write_to(std::string_view key) {
 void Overlay::put(std::string_view key, std::string_view value) {
   ++puts_;
   bytes_ += value.size();
-  write_to(key) = Write{.kind = Kind::put, .value = keep(value)};
+  write_to(key) = Write{.kind = Kind::put, .value = keep_value(value)};
 }
 
 void Overlay::erase(std::string_view key) {
@@ -94,7 +97,8 @@ void Overlay::put_stamped_value(std::string_view key, std::string_view value,
                                 std::uint32_t ordinal) {
   ++puts_;
   bytes_ += value.size() + kMarkBytes;
-  write_to(key) = Write{.kind = Kind::stamped_value, .value = keep(value), .ordinal = ordinal};
+  write_to(key) =
+      Write{.kind = Kind::stamped_value, .value = keep_value(value), .ordinal = ordinal};
   has_stamped_value_ = true;
 }
 
@@ -168,6 +172,7 @@ void Overlay::clear() {
   bytes_ = 0;
   puts_ = 0;
   arena_.release();
+  values_.release();
 }
 
 }  // namespace sluice::kv

@@ -29,7 +29,7 @@ class Sink {
 };
 
 /// Later writes win over earlier ones to the same key. One Overlay serves many transactions in
-/// turn: clear() keeps its memory. All bytes are copied into one arena that the transaction's size
+/// turn: clear() keeps its memory. All bytes are copied into arenas that the transaction's size
 /// limit bounds. Not thread-safe.
 class Overlay {
  public:
@@ -45,7 +45,8 @@ class Overlay {
   /// What fits into the first block is written without asking for memory.
   explicit Overlay(std::size_t first_block_bytes = 8192)
       : first_block_(std::make_unique_for_overwrite<std::byte[]>(first_block_bytes)),
-        arena_(first_block_.get(), first_block_bytes) {
+        arena_(first_block_.get(), first_block_bytes / 2),
+        values_(first_block_.get() + first_block_bytes / 2, first_block_bytes / 2) {
     hints_.fill(writes_.end());
   }
   Overlay(const Overlay&) = delete;
@@ -95,7 +96,9 @@ class Overlay {
     std::uint32_t ordinal = 0;
   };
 
-  std::string_view keep(std::string_view bytes);
+  std::string_view keep(std::string_view bytes) { return keep(arena_, bytes); }
+  std::string_view keep_value(std::string_view bytes) { return keep(values_, bytes); }
+  static std::string_view keep(std::pmr::monotonic_buffer_resource& arena, std::string_view bytes);
   static std::size_t hint_of(std::string_view key);
   Write& write_to(std::string_view key);
   static Status apply_write(Sink& sink, const Commit& commit, std::string_view key,
@@ -104,10 +107,12 @@ class Overlay {
   // Every container gives up all of its memory in clear(); a vector would keep its buffer.
   std::unique_ptr<std::byte[]> first_block_;
   std::pmr::monotonic_buffer_resource arena_;
+  // Apart, so that what is walked through lies close together.
+  std::pmr::monotonic_buffer_resource values_;
   Writes writes_{&arena_};
   // Where keys of each kind were last written: the next one often belongs right behind it.
-  static constexpr std::size_t kHints = 32;
-  std::array<Writes::iterator, kHints> hints_;
+  static constexpr unsigned kHintBits = 6;
+  std::array<Writes::iterator, std::size_t{1} << kHintBits> hints_;
   Intervals erased_{&arena_};
   Intervals stamped_{&arena_};  // Where stamped keys may be.
   bool has_stamped_value_ = false;
