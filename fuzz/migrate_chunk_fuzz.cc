@@ -23,12 +23,12 @@ void rewrite(std::string_view chunk) {
       SLUICE_CHECK(!reader->next());
       return;
     }
-    SLUICE_CHECK(entry->has_value());
+    SLUICE_CHECK(*entry != nullptr);
     SLUICE_CHECK(writer.add(**entry));
   }
   const auto end = reader->next();
   if (!end) return;
-  SLUICE_CHECK(!end->has_value());
+  SLUICE_CHECK(*end == nullptr);
   SLUICE_CHECK(writer.finish() == chunk);
 }
 

@@ -18,8 +18,8 @@ class AbsentTree final : public migrate::Tree {
  public:
   explicit AbsentTree(std::string name) : name_(std::move(name)) {}
 
-  migrate::Fault list(std::string_view /*path*/, migrate::Listing& /*scratch*/,
-                      const migrate::PageSink& /*sink*/) override {
+  migrate::Fault list(std::string_view /*path*/, const migrate::FolderStamp& /*seen*/,
+                      migrate::Listing& /*scratch*/, const migrate::PageSink& /*sink*/) override {
     return absent();
   }
   migrate::Fault stat_root(migrate::Listing& /*one*/) override { return absent(); }

@@ -90,9 +90,9 @@ std::optional<std::int64_t> join(const Time& time) {
   return static_cast<std::int64_t>(ns);
 }
 
-/// The numbers of one entry, built aside so that an entry costs few appends and one that does not
-/// fit leaves nothing behind.
-class Numbers {
+/// An entry but for its target, built aside so that it costs one append, and one that does not fit
+/// leaves nothing behind.
+class PackedEntry {
  public:
   void varint(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) *at_++ = static_cast<char>(value | 0x80);
@@ -102,10 +102,14 @@ class Numbers {
     std::memcpy(at_, hash.data(), hash.size());
     at_ += hash.size();
   }
+  void name(std::string_view suffix) {
+    std::memcpy(at_, suffix.data(), suffix.size());
+    at_ += suffix.size();
+  }
   std::string_view view() const { return {bytes_, static_cast<std::size_t>(at_ - bytes_)}; }
 
  private:
-  char bytes_[kNumbersBytesMax];
+  char bytes_[kNumbersBytesMax + kNameBytesMax];
   char* at_ = bytes_;
 };
 
@@ -120,6 +124,14 @@ class NumberReader {
 
   /// In the shortest form only.
   std::uint64_t varint(std::uint64_t max) {
+    if (at_ != end_ && byte_of(*at_) < 0x80) {
+      const std::uint64_t value = byte_of(*at_++);
+      if (value > max) good_ = false;
+      return value;
+    }
+    return long_varint(max);
+  }
+  std::uint64_t long_varint(std::uint64_t max) {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64 && at_ != end_; shift += 7) {
       const std::uint64_t byte = byte_of(*at_++);
@@ -163,6 +175,12 @@ class NumberReader {
 std::size_t shared_bytes(std::string_view a, std::string_view b) {
   const std::size_t most = std::min(a.size(), b.size());
   std::size_t shared = 0;
+  for (; most - shared >= sizeof(std::uint64_t); shared += sizeof(std::uint64_t)) {
+    std::uint64_t eight_of_a, eight_of_b;
+    std::memcpy(&eight_of_a, a.data() + shared, sizeof eight_of_a);
+    std::memcpy(&eight_of_b, b.data() + shared, sizeof eight_of_b);
+    if (eight_of_a != eight_of_b) break;
+  }
   while (shared < most && a[shared] == b[shared]) ++shared;
   return shared;
 }
@@ -181,7 +199,7 @@ unsigned flags_of(const Entry& entry) {
   return flags;
 }
 
-void put_parts(Numbers& numbers, unsigned flags, const Entry& entry) {
+void put_parts(PackedEntry& numbers, unsigned flags, const Entry& entry) {
   if (flags & kHasMode) numbers.varint(entry.mode);
   if (flags & kHasUid) numbers.varint(entry.uid);
   if (flags & kHasGid) numbers.varint(entry.gid);
@@ -223,20 +241,19 @@ bool ChunkWriter::add(const Entry& entry) {
   if (entry.uid != uid_) flags |= kHasUid;
   if (entry.gid != gid_) flags |= kHasGid;
 
-  Numbers numbers;
-  numbers.varint(flags);
-  numbers.varint(shared);
-  numbers.varint(suffix.size());
-  numbers.varint(zigzag(time.seconds - seconds_));
-  numbers.varint(time.nanoseconds);
-  put_parts(numbers, flags, entry);
-  const std::string_view head = numbers.view();
-  if (body_.size() + head.size() + suffix.size() + entry.target.size() > kBodyBytesMax)
-    return false;
+  PackedEntry packed;
+  packed.varint(flags);
+  packed.varint(shared);
+  packed.varint(suffix.size());
+  packed.varint(zigzag(time.seconds - seconds_));
+  packed.varint(time.nanoseconds);
+  put_parts(packed, flags, entry);
+  packed.name(suffix);
+  if (body_.size() + packed.view().size() + entry.target.size() > kBodyBytesMax) return false;
 
-  body_.append(head).append(suffix).append(entry.target);
-  name_last_.resize(same);
-  name_last_.append(entry.name.substr(same));
+  body_.append(packed.view());
+  if (!entry.target.empty()) body_.append(entry.target);
+  name_last_.assign(entry.name);
   started_ = true;
   ++entries_;
   mode_ = entry.mode;
@@ -247,7 +264,7 @@ bool ChunkWriter::add(const Entry& entry) {
 }
 
 std::string ChunkWriter::finish() {
-  std::string chunk = codec::RecordWriter(kChunkFormat, body_.size() + kAroundBytes)
+  std::string chunk = codec::RecordWriter(kChunkFormat, body_.size() + kAroundBytes, spare_text())
                           .field(kFieldEntries, entries_)
                           .field(kFieldBody, body_)
                           .finish();
@@ -283,26 +300,25 @@ Result<ChunkReader> ChunkReader::open(std::string_view chunk) {
   return reader;
 }
 
-Result<std::optional<Entry>> ChunkReader::next() {
+Result<const Entry*> ChunkReader::next() {
   if (left_ == 0) {
     if (!rest_.empty()) return error(Code::corrupt, "chunk: more follows its last entry");
-    return std::optional<Entry>();
+    return nullptr;
   }
-  Result<std::optional<Entry>> result{std::optional<Entry>(std::in_place)};
-  Entry& entry = **result;
+  entry_ = Entry();
   Parsed parsed;
-  if (const char* problem = parse(parsed, entry); problem != nullptr) return fail(problem);
+  if (const char* problem = parse(parsed, entry_); problem != nullptr) return fail(problem);
   if (const char* problem = check_name(parsed); problem != nullptr) return fail(problem);
   name_.resize(parsed.shared);
   name_.append(parsed.suffix);
-  entry.name = name_;
+  entry_.name = name_;
   rest_.remove_prefix(parsed.bytes);
   --left_;
-  mode_ = entry.mode;
-  uid_ = entry.uid;
-  gid_ = entry.gid;
+  mode_ = entry_.mode;
+  uid_ = entry_.uid;
+  gid_ = entry_.gid;
   seconds_ = parsed.time.seconds;
-  return result;
+  return &entry_;
 }
 
 const char* ChunkReader::parse(Parsed& parsed, Entry& entry) const {

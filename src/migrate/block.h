@@ -10,8 +10,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "migrate/entry.h"
+#include "migrate/spare_text.h"
 
 namespace sluice::migrate {
 
@@ -26,6 +28,11 @@ inline constexpr std::size_t kTargetBytesMax = 4096;
 /// chunk can be read by itself. One thread.
 class ChunkWriter {
  public:
+  ChunkWriter() : body_(spare_text()) {}
+  ~ChunkWriter() { keep_text(std::move(body_)); }
+  ChunkWriter(const ChunkWriter&) = delete;
+  ChunkWriter& operator=(const ChunkWriter&) = delete;
+
   /// Whether the entry was taken. False: the chunk would be too large; finish() it, then add() the
   /// entry to the next. An empty chunk takes every entry. The name must come after the one before,
   /// across chunks too (checked, as are the limits above and that `mode` is permission bits); only
@@ -57,9 +64,9 @@ class ChunkReader {
   /// Checks the checksum.
   static Result<ChunkReader> open(std::string_view chunk);
 
-  /// The next entry, or nothing at the end. Its name and target live until the next call. After a
-  /// failure, every further call fails the same way.
-  Result<std::optional<Entry>> next();
+  /// The next entry, or null at the end. It lives until the next call. After a failure, every
+  /// further call fails the same way.
+  Result<const Entry*> next();
   /// As the chunk says; never more than its bytes have room for.
   std::size_t entries() const { return entries_; }
 
@@ -71,6 +78,7 @@ class ChunkReader {
   Failure fail(const char* problem) const;
 
   std::string_view rest_;
+  Entry entry_;
   std::string name_;
   std::size_t entries_ = 0;
   std::size_t left_ = 0;

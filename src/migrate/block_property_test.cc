@@ -90,7 +90,7 @@ RC_GTEST_PROP(ChunkProperty, any_folder_comes_back, ()) {
     auto reader = ChunkReader::open(chunk).value();
     for (std::size_t i = 0; i < reader.entries(); ++i, ++expected) {
       RC_ASSERT(expected != folder.end());
-      RC_ASSERT(reader.next().value() == view_of(*expected));
+      RC_ASSERT(*reader.next().value() == view_of(*expected));
     }
     RC_ASSERT(!reader.next().value());
   }

@@ -31,22 +31,11 @@ class FolderComparison {
   /// `chunk`: of the source's block, that `src` is in.
   Status take(const Entry* src, const Entry* dst, std::uint32_t chunk) {
     if (expanding()) return make_child_pending(src, dst, verdict_on(src, dst));
-    Entry listed;
-    if (dst != nullptr) {
-      listed = *dst;
-      if (context_.settings.rules.checksum && src != nullptr) hash(*src, listed);
-      dst = &listed;
-      ++outcome_.entries;
-      SLUICE_TRY(builder_.add(listed));
-    }
-    const Verdict verdict = verdict_on(src, dst);
-    count(folder_.tallies, task_.level + 1,
-          {.src = src, .dst = dst, .verdict = verdict, .copy = copy_status(verdict)});
-    if (verdict == Verdict::same && src->inode != 0)
-      outcome_.change.put(keys::link(src->device, src->inode),
-                          encode(LinkPlace{.folder = task_.id, .name = std::string(src->name)}));
-    plan(work_, {.level = task_.level, .id = task_.id, .chunk = chunk}, src, verdict);
-    return make_child_pending(src, dst, verdict);
+    if (dst == nullptr || src == nullptr || !context_.settings.rules.checksum)
+      return take_listed(src, dst, chunk);
+    Entry hashed = *dst;
+    hash(*src, hashed);
+    return take_listed(src, &hashed, chunk);
   }
 
   Status finish() {
@@ -54,6 +43,8 @@ class FolderComparison {
       SLUICE_LET(built, builder_.finish(outcome_.change));
       folder_.chunks = built.chunks;
       folder_.entries = built.entries;
+      keep_text(std::move(built.only_chunk));
+      folder_.tallies = counts_.at_level(task_.level + 1);
       if (folder_.set_attributes)
         work_.insert({.pass = Pass::attributes, .level = task_.level, .id = task_.id});
       for (const WorkKey& work : work_) outcome_.change.put(keys::work(work), "");
@@ -64,6 +55,20 @@ class FolderComparison {
 
  private:
   bool expanding() const { return task_.pending.expanded.has_value(); }
+
+  Status take_listed(const Entry* src, const Entry* dst, std::uint32_t chunk) {
+    if (dst != nullptr) {
+      ++outcome_.entries;
+      SLUICE_TRY(builder_.add(*dst));
+    }
+    const Verdict verdict = verdict_on(src, dst);
+    count(counts_, {.src = src, .dst = dst, .verdict = verdict, .copy = copy_status(verdict)});
+    if (verdict == Verdict::same && src->inode != 0)
+      outcome_.change.put(keys::link(src->device, src->inode),
+                          encode(LinkPlace{.folder = task_.id, .name = std::string(src->name)}));
+    plan(work_, {.level = task_.level, .id = task_.id, .chunk = chunk}, src, verdict);
+    return make_child_pending(src, dst, verdict);
+  }
 
   Verdict verdict_on(const Entry* src, const Entry* dst) const {
     if (!known_) return Verdict::unknown;
@@ -79,7 +84,8 @@ class FolderComparison {
                      .pending = {.presence = known_ ? presence_on_dst(dst) : Presence::unknown,
                                  // Its own comparison plans it, with what is done in it: the two
                                  // may be made anew without each other.
-                                 .set_attributes = copy_status(verdict) == CopyStatus::pending}};
+                                 .set_attributes = copy_status(verdict) == CopyStatus::pending},
+                     .seen = dst != nullptr ? stamp_of(*dst) : FolderStamp()};
     return add_child(context_.store, outcome_, task_, std::move(child), folder_.generation > 1);
   }
 
@@ -101,22 +107,29 @@ class FolderComparison {
   Folder& folder_;
   BlockBuilder builder_;
   ChildCollector children_;
+  NameCounts counts_;
   std::set<WorkKey> work_;
   bool known_ = true;
 };
 
 struct Known {
-  std::optional<Folder> src;
+  std::optional<FolderBlock> src;
   std::optional<Folder> dst;
   std::string first_chunk;  // Of the source's block.
 };
 
-Result<Known> look_up(kv::Store& store, const FolderTask& task) {
+Result<Known> look_up(const FolderTasks::Context& context, const FolderTask& task) {
   Known known;
-  SLUICE_TRY(store.read([&](kv::Reader& reader) -> Status {
-    SLUICE_LET(src, read_folder(reader, Side::src, task.id));
-    known.src = std::move(src);
-    if (task.pending.generation > 1 || task.pending.expanded) {
+  const bool is_new = task.pending.generation == 1 && !task.pending.expanded;
+  if (auto fresh = context.fresh.take(task.id); fresh && is_new) {
+    known.src = fresh->block;
+    known.first_chunk = std::move(fresh->chunk);
+    return known;
+  }
+  SLUICE_TRY(context.store.read([&](kv::Reader& reader) -> Status {
+    SLUICE_LET(src, read_folder_block(reader, Side::src, task.id));
+    known.src = src;
+    if (!is_new) {
       SLUICE_LET(dst, read_folder(reader, Side::dst, task.id));
       known.dst = std::move(dst);
     }
@@ -142,7 +155,7 @@ void forget(Change& change, const FolderTask& task, const Folder& before) {
 
 Result<FolderOutcome> FolderTasks::compare(const FolderTask& task) {
   FolderOutcome outcome;
-  SLUICE_LET(known, look_up(context_.store, task));
+  SLUICE_LET(known, look_up(context_, task));
   Folder folder{.level = task.level,
                 .status = TraversalStatus::successful,
                 .presence = task.pending.presence,
@@ -154,14 +167,15 @@ Result<FolderOutcome> FolderTasks::compare(const FolderTask& task) {
                                  .id = task.id,
                                  .bytes_max = context_.listing_bytes_max,
                                  .leftovers = task.pulled});
-  std::unique_ptr<EntryStream> dst = no_entries();
+  NoEntries none;
+  std::optional<BlockStream> stored;
+  EntryStream* dst = &none;
   if (task.pending.expanded) {
     is_known = folder.status == TraversalStatus::successful || folder.changed;
-    dst = std::make_unique<BlockStream>(context_.store,
-                                        BlockStream::Block{.part = Part::dst,
-                                                           .id = task.id,
-                                                           .generation = folder.generation,
-                                                           .chunks = folder.chunks});
+    dst = &stored.emplace(context_.store, BlockStream::Block{.part = Part::dst,
+                                                             .id = task.id,
+                                                             .generation = folder.generation,
+                                                             .chunks = folder.chunks});
   } else if (known.src->status == TraversalStatus::failed) {
     is_known = false;  // Nothing to compare with: it is not even opened.
     folder.status = TraversalStatus::unknown;
@@ -173,8 +187,7 @@ Result<FolderOutcome> FolderTasks::compare(const FolderTask& task) {
     if (attempt == Attempt::failed) sorter.restart();
     if (attempt != Attempt::listed)
       folder.status = is_known ? TraversalStatus::unknown : TraversalStatus::failed;
-    SLUICE_LET(sorted, sorter.finish());
-    dst = std::move(sorted);
+    dst = &sorter.finish();
   } else if (!is_known) {
     folder.status = TraversalStatus::unknown;
   }

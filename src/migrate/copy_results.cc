@@ -60,7 +60,8 @@ std::string CopyResults::key(std::uint64_t number) const {
   // Links go on where files stopped.
   const Pass pass = work_.pass == Pass::links ? Pass::files : work_.pass;
   return keys::chunk(Part::copied, owner(), static_cast<std::uint32_t>(pass) + 1,
-                     unit * kChunksPerUnit + number);
+                     unit * kChunksPerUnit + number)
+      .to_string();
 }
 
 bool CopyResults::has(std::string_view name) const {

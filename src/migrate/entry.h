@@ -26,6 +26,15 @@ enum class Side : std::uint8_t { src = 0, dst = 1 };
 /// XXH3-128 of a file's content, in its canonical byte order.
 using Hash = std::array<std::uint8_t, 16>;
 
+/// When a directory last changed, as far as that is known.
+struct FolderStamp {
+  std::int64_t mtime_ns = 0;
+  std::int64_t ctime_ns = 0;  ///< 0: nothing is known.
+
+  bool known() const { return ctime_ns != 0; }
+  friend bool operator==(const FolderStamp&, const FolderStamp&) = default;
+};
+
 /// One name in a directory and what statx says of it. Names and targets are raw bytes, compared as
 /// unsigned bytes; nothing is assumed of their encoding. A view type: `name` and `target` point
 /// into the Listing or chunk that it came from.
@@ -37,6 +46,7 @@ struct Entry {
   std::uint32_t gid = 0;
   std::uint64_t size = 0;        ///< Of a file, in bytes; of anything else 0.
   std::int64_t mtime_ns = 0;     ///< Since 1970.
+  std::int64_t ctime_ns = 0;     ///< Of a folder, while it is known: the ledger does not keep it.
   std::string_view target = {};  ///< Of a link.
   std::uint32_t rdev_major = 0;  ///< Of a device.
   std::uint32_t rdev_minor = 0;
@@ -52,5 +62,10 @@ struct Entry {
 
   friend bool operator==(const Entry&, const Entry&) = default;
 };
+
+/// Of a folder, if it was just listed.
+inline FolderStamp stamp_of(const Entry& folder) {
+  return {.mtime_ns = folder.mtime_ns, .ctime_ns = folder.ctime_ns};
+}
 
 }  // namespace sluice::migrate

@@ -105,7 +105,7 @@ Status write(kv::Transaction& txn, const keys::ExclusionKey& key, Exclusion excl
 
 Status take_back(kv::Transaction& txn, const Found& found) {
   for (const auto& [tally, delta] : found.exclusion.moved) {
-    const std::string key = keys::tally(tally);
+    const codec::NumberTuple key = keys::tally(tally);
     txn.add(key, -delta);
     if (!found.exclusion.made.contains(tally)) continue;
     SLUICE_LET(value, txn.get(key));

@@ -12,7 +12,8 @@ void try_again(const FolderTask& task, const Fault& fault, FolderOutcome& outcom
   outcome.again->pending.error = static_cast<std::uint32_t>(fault.error);
   outcome.failed_attempts = outcome.again->pending.attempts;
   // Kept in the ledger, so that a crash does not start the count anew.
-  outcome.change.put(keys::pending(task.side, task.level, task.id), encode(outcome.again->pending));
+  outcome.change.put_made(keys::pending(task.side, task.level, task.id),
+                          encode(outcome.again->pending));
 }
 
 /// What is written ahead of a directory that a kill keeps out of the ledger would stay for ever.
@@ -25,15 +26,19 @@ void wait_for_the_ledger(const FolderTask& task, FolderOutcome& outcome) {
 
 Result<Attempt> attempt_listing(Tree& tree, const FolderTask& task, std::uint32_t attempts_max,
                                 Sorter& sorter, FolderOutcome& outcome, Folder& folder) {
-  Status spilled;
-  bool fits = true;
-  const Fault fault = tree.list(task.path, sorter.page(), [&](Listing&) {
-    fits = sorter.may_take_page();
-    if (fits) spilled = sorter.take_page();
-    return fits && spilled.ok();
+  struct Taking {
+    Sorter& sorter;
+    Status spilled = {};
+    bool fits = true;
+  } taking{sorter};
+  // One reference: a function of more asks for memory.
+  const Fault fault = tree.list(task.path, task.seen, sorter.page(), [&taking](Listing&) {
+    taking.fits = taking.sorter.may_take_page();
+    if (taking.fits) taking.spilled = taking.sorter.take_page();
+    return taking.fits && taking.spilled.ok();
   });
-  if (!spilled.ok()) return Failure{spilled};
-  if (!fits) {
+  if (!taking.spilled.ok()) return Failure{taking.spilled};
+  if (!taking.fits) {
     wait_for_the_ledger(task, outcome);
     return Attempt::again;
   }
@@ -63,7 +68,7 @@ void make_pending(Change& change, Side side, const FolderTask& child,
       change.add(tally_of(side, child.level, *status), -1);
   }
   change.add(tally_of(side, child.level, TraversalStatus::pending), 1);
-  change.put(keys::pending(side, child.level, child.id), encode(child.pending));
+  change.put_made(keys::pending(side, child.level, child.id), encode(child.pending));
 }
 
 namespace {
@@ -103,12 +108,8 @@ Status add_child(kv::Store& store, FolderOutcome& outcome, const FolderTask& par
 void go_on_after(FolderOutcome& outcome, const FolderTask& task, const std::string& expanded) {
   outcome.again = task;
   outcome.again->pending.expanded = expanded;
-  outcome.change.put(keys::pending(task.side, task.level, task.id), encode(outcome.again->pending));
-}
-
-std::unique_ptr<EntryStream> no_entries() {
-  static const Listing none;
-  return std::make_unique<ListingStream>(none);
+  outcome.change.put_made(keys::pending(task.side, task.level, task.id),
+                          encode(outcome.again->pending));
 }
 
 void finish_folder(FolderOutcome& outcome, const FolderTask& task, const Folder& folder,
@@ -116,7 +117,7 @@ void finish_folder(FolderOutcome& outcome, const FolderTask& task, const Folder&
   Change& change = outcome.change;
   if (before) change.add(before->tallies, -1);
   change.add(folder.tallies, 1);
-  change.put(keys::folder(task.side, task.id), encode(folder));
+  change.put_made(keys::folder(task.side, task.id), encode(folder));
   if (outcome.again) return;  // It stays pending until all its children are.
   change.add(tally_of(task.side, task.level, TraversalStatus::pending), -1);
   if (const auto status = counted_as(task.side, folder))

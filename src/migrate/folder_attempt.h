@@ -36,9 +36,6 @@ Status add_child(kv::Store& store, FolderOutcome& outcome, const FolderTask& par
 /// The directory stays pending until the children after `expanded` are, too.
 void go_on_after(FolderOutcome& outcome, const FolderTask& task, const std::string& expanded);
 
-/// A stream without entries.
-std::unique_ptr<EntryStream> no_entries();
-
 inline TallyKey tally_of(Side side, std::uint32_t level, TraversalStatus status) {
   return {.what = side == Side::src ? Tally::src : Tally::dst,
           .level = level,

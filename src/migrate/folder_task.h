@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "migrate/fresh_listings.h"
 #include "migrate/ledger.h"
 #include "migrate/tree.h"
 
@@ -24,6 +25,7 @@ struct FolderTask {
   FolderId id = 0;
   std::string path = {};
   PendingFolder pending = {};
+  FolderStamp seen = {};  ///< By its parent's listing, if that was in this process.
   /// It was pending in the ledger before: a process that was killed may have begun with it, and
   /// something of it may be written before it is done.
   bool pulled = false;
@@ -64,6 +66,7 @@ class FolderTasks {
     Tree& dst;
     const Settings& settings;
     std::atomic<FolderId>& next_id;
+    FreshListings& fresh;
     std::uint32_t attempts_max = 3;
     std::size_t listing_bytes_max = std::size_t{8} << 20;
   };

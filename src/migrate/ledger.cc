@@ -16,7 +16,7 @@ constexpr char kEraseRange = 'r';
 constexpr std::size_t kUsualBytes = 1'000;
 
 template <class T, class Decode>
-Result<std::optional<T>> read_record(kv::Reader& reader, const std::string& key, Decode decode) {
+Result<std::optional<T>> read_record(kv::Reader& reader, std::string_view key, Decode decode) {
   Result<std::optional<T>> found(std::optional<T>{});
   SLUICE_LET(there, reader.visit(key, [&](std::string_view value) {
     auto record = decode(value);
@@ -102,7 +102,10 @@ void Change::append(char what, std::string_view first, std::string_view second) 
     std::memcpy(bytes, &narrow, sizeof narrow);
     text_.append(bytes, sizeof narrow);
   };
-  if (text_.empty()) text_.reserve(kUsualBytes);
+  if (text_.capacity() < kUsualBytes) {
+    if (text_.empty()) text_ = spare_text();
+    text_.reserve(kUsualBytes);
+  }
   text_.push_back(what);
   number(first.size());
   number(second.size());
@@ -121,8 +124,11 @@ void Change::erase_range(const kv::Range& range) {
   append(kEraseRange, range.begin, range.end);
 }
 
-void Change::add(const Tallies& tallies, std::int64_t sign) {
-  for (const auto& [key, count] : tallies) add(key, sign * count);
+void Change::move_to(Change& all) {
+  all.text_.append(text_);
+  all.add(tallies_, 1);
+  keep_text(std::exchange(text_, {}));
+  tallies_.clear();
 }
 
 void Change::apply(kv::Transaction& txn) const {
@@ -165,6 +171,10 @@ Status write(kv::Store& store, const Change& change) {
 
 Result<std::optional<Folder>> read_folder(kv::Reader& reader, Side side, FolderId id) {
   return read_record<Folder>(reader, keys::folder(side, id), decode_folder);
+}
+
+Result<std::optional<FolderBlock>> read_folder_block(kv::Reader& reader, Side side, FolderId id) {
+  return read_record<FolderBlock>(reader, keys::folder(side, id), decode_folder_block);
 }
 
 Status each_folder(kv::Store& store, Side side,
@@ -225,9 +235,11 @@ Result<Tallies> read_tallies(kv::Reader& reader) {
 }
 
 std::string join_path(std::string_view folder, std::string_view name) {
-  std::string path(folder);
+  std::string path;
+  path.reserve(folder.size() + 1 + name.size());
+  path += folder;
   if (!path.empty() && !name.empty()) path += '/';
-  return path.append(name);
+  return path += name;
 }
 
 Result<std::string> read_path(kv::Reader& reader, FolderId parent, std::string_view name) {

@@ -23,8 +23,10 @@
 #include <utility>
 #include <vector>
 
+#include "codec/tuple.h"
 #include "migrate/compare.h"
 #include "migrate/entry.h"
+#include "migrate/spare_text.h"
 
 namespace sluice::migrate {
 
@@ -90,7 +92,14 @@ struct TallyKey {
   Tally what = Tally::src;
   std::uint32_t level = 0;
   std::uint8_t which = 0;
-  friend auto operator<=>(const TallyKey&, const TallyKey&) = default;
+  friend bool operator==(const TallyKey&, const TallyKey&) = default;
+  friend auto operator<=>(const TallyKey& a, const TallyKey& b) { return a.code() <=> b.code(); }
+
+ private:
+  /// All three in one number, in the order in which they count.
+  std::uint64_t code() const {
+    return std::uint64_t{static_cast<std::uint8_t>(what)} << 40 | std::uint64_t{level} << 8 | which;
+  }
 };
 /// Numbers by key, in the order of keys: a map, but in one piece, as there are few of them and they
 /// are made for every directory.
@@ -104,6 +113,20 @@ class Tallies {
     if (!rows_.empty()) return rows_.insert(at, Row(key, 0))->second;
     rows_.reserve(kUsually);
     return rows_.emplace_back(key, 0).second;
+  }
+  /// `key` is after all that are there.
+  void append(const TallyKey& key, std::int64_t count) {
+    if (rows_.empty()) rows_.reserve(kUsually);
+    rows_.emplace_back(key, count);
+  }
+  /// Adds all of `others`, `sign` times.
+  void add(const Tallies& others, std::int64_t sign) {
+    auto at = rows_.begin();
+    for (const Row& other : others.rows_) {
+      at = std::lower_bound(at, rows_.end(), other.first, kBefore);
+      if (at == rows_.end() || at->first != other.first) at = rows_.insert(at, Row(other.first, 0));
+      at->second += sign * other.second;
+    }
   }
   /// 0 if it is not there.
   std::int64_t get(const TallyKey& key) const {
@@ -121,6 +144,7 @@ class Tallies {
   void erase_if(const Gone& gone) {
     std::erase_if(rows_, gone);
   }
+  void clear() { rows_.clear(); }
   auto begin() const { return rows_.begin(); }
   auto end() const { return rows_.end(); }
   std::size_t size() const { return rows_.size(); }
@@ -153,6 +177,13 @@ struct Folder {
   /// What it contributed to the counters, besides its own status: taken back when it is listed
   /// again.
   Tallies tallies = {};
+};
+
+/// How far a directory was listed, and where what was found is.
+struct FolderBlock {
+  TraversalStatus status = TraversalStatus::pending;
+  std::uint32_t generation = 0;
+  std::uint32_t chunks = 0;
 };
 
 /// A directory that is to be listed (again).
@@ -190,27 +221,27 @@ struct WorkKey {
 // ------------------------------------------------------------------------------------------- keys
 
 namespace keys {
-std::string settings();
-std::string state();
-std::string folder(Side side, FolderId id);
-std::string pending(Side side, std::uint32_t level, FolderId id);
+codec::NumberTuple settings();
+codec::NumberTuple state();
+codec::NumberTuple folder(Side side, FolderId id);
+codec::NumberTuple pending(Side side, std::uint32_t level, FolderId id);
 kv::Range pending_of(Side side);
-std::string tally(const TallyKey& key);
+codec::NumberTuple tally(const TallyKey& key);
 kv::Range tallies();
-std::string chunk(Part part, FolderId id, std::uint32_t generation, std::uint64_t number);
+codec::NumberTuple chunk(Part part, FolderId id, std::uint32_t generation, std::uint64_t number);
 kv::Range chunks_of(Part part, FolderId id, std::uint32_t generation);
 kv::Range chunks_of(Part part, FolderId id);
 kv::Range chunks_of(Part part);
 kv::Range folders_of(Side side);
-std::string work(const WorkKey& key);
+codec::NumberTuple work(const WorkKey& key);
 kv::Range work_of(Pass pass);
 kv::Range work_of(Pass pass, std::uint32_t level, FolderId id);
 std::string exclusion(FolderId folder, std::string_view name);
 kv::Range exclusions();
 /// Of a file of the source with several names.
-std::string link(std::uint64_t device, std::uint64_t inode);
+codec::NumberTuple link(std::uint64_t device, std::uint64_t inode);
 kv::Range links();
-std::string drop(FolderId id);
+codec::NumberTuple drop(FolderId id);
 kv::Range drops();
 
 struct PendingKey {
@@ -239,6 +270,7 @@ Result<ExclusionKey> parse_exclusion(std::string_view key);
 
 std::string encode(const Folder& folder);
 Result<Folder> decode_folder(std::string_view bytes);
+Result<FolderBlock> decode_folder_block(std::string_view bytes);  ///< Of the same record.
 std::string encode(const PendingFolder& pending);
 Result<PendingFolder> decode_pending(std::string_view bytes);
 
@@ -284,16 +316,27 @@ Result<State> decode_state(std::string_view bytes);
 class Change {
  public:
   void put(std::string_view key, std::string_view value);
+  /// The same with a value that is made for this: its memory serves again.
+  void put_made(std::string_view key, std::string value) {
+    put(key, std::string_view(value));
+    keep_text(std::move(value));
+  }
   void erase(std::string_view key);
   void erase_range(const kv::Range& range);
   void add(const TallyKey& key, std::int64_t delta) {
     if (delta != 0) tallies_[key] += delta;
   }
-  void add(const Tallies& tallies, std::int64_t sign);
+  void add(const Tallies& tallies, std::int64_t sign) { tallies_.add(tallies, sign); }
   /// What it will count as in a transaction, about.
   std::size_t bytes() const { return text_.size() * 2 + tallies_.size() * 48; }
   bool empty() const { return text_.empty() && tallies_.empty(); }
+  void clear() {  ///< Keeps its memory.
+    text_.clear();
+    tallies_.clear();
+  }
 
+  /// Adds all of this one to `all`, after what is there, and leaves this one empty.
+  void move_to(Change& all);
   void apply(kv::Transaction& txn) const;
   const Tallies& tallies() const { return tallies_; }
 
@@ -312,6 +355,8 @@ Status write(kv::Store& store, const Change& change);
 // ---------------------------------------------------------------------------------------- reading
 
 Result<std::optional<Folder>> read_folder(kv::Reader& reader, Side side, FolderId id);
+/// What of it a comparison needs: a fraction of the cost.
+Result<std::optional<FolderBlock>> read_folder_block(kv::Reader& reader, Side side, FolderId id);
 /// Every directory of a side that has a record, in the order of ids; pages of its own transactions.
 Status each_folder(kv::Store& store, Side side,
                    const std::function<void(FolderId id, const Folder& folder)>& visit);

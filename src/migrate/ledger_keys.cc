@@ -5,8 +5,8 @@
 namespace sluice::migrate::keys {
 namespace {
 
+using codec::NumberTuple;
 using codec::TupleReader;
-using codec::TupleWriter;
 
 // The first element of every key. Stored: a number that is no longer used is never used again.
 enum Kind : std::uint8_t {
@@ -22,10 +22,8 @@ enum Kind : std::uint8_t {
   kLink = 10,
 };
 
-TupleWriter begin(Kind kind) {
-  TupleWriter writer;
-  writer.number(static_cast<std::uint8_t>(kind));
-  return writer;
+NumberTuple begin(Kind kind) {
+  return NumberTuple().number(static_cast<std::uint8_t>(kind));
 }
 
 template <class E>
@@ -54,93 +52,92 @@ Result<E> read_enum(TupleReader& reader, std::uint8_t most) {
 
 }  // namespace
 
-std::string settings() {
-  return begin(kSettings).take();
+NumberTuple settings() {
+  return begin(kSettings);
 }
 
-std::string state() {
-  return begin(kState).take();
+NumberTuple state() {
+  return begin(kState);
 }
 
-std::string folder(Side side, FolderId id) {
-  return begin(kFolder).number(number_of(side)).number(id).take();
+NumberTuple folder(Side side, FolderId id) {
+  return begin(kFolder).number(number_of(side)).number(id);
 }
 
 kv::Range folders_of(Side side) {
-  return below(begin(kFolder).number(number_of(side)).take());
+  return below(begin(kFolder).number(number_of(side)));
 }
 
-std::string pending(Side side, std::uint32_t level, FolderId id) {
-  return begin(kPending).number(number_of(side)).number(level).number(id).take();
+NumberTuple pending(Side side, std::uint32_t level, FolderId id) {
+  return begin(kPending).number(number_of(side)).number(level).number(id);
 }
 
 kv::Range pending_of(Side side) {
-  return below(begin(kPending).number(number_of(side)).take());
+  return below(begin(kPending).number(number_of(side)));
 }
 
-std::string tally(const TallyKey& key) {
-  return begin(kTally).number(number_of(key.what)).number(key.level).number(key.which).take();
+NumberTuple tally(const TallyKey& key) {
+  return begin(kTally).number(number_of(key.what)).number(key.level).number(key.which);
 }
 
 kv::Range tallies() {
-  return below(begin(kTally).take());
+  return below(begin(kTally));
 }
 
-std::string chunk(Part part, FolderId id, std::uint32_t generation, std::uint64_t number) {
-  return begin(kChunk).number(number_of(part)).number(id).number(generation).number(number).take();
+NumberTuple chunk(Part part, FolderId id, std::uint32_t generation, std::uint64_t number) {
+  return begin(kChunk).number(number_of(part)).number(id).number(generation).number(number);
 }
 
 kv::Range chunks_of(Part part, FolderId id, std::uint32_t generation) {
-  return below(begin(kChunk).number(number_of(part)).number(id).number(generation).take());
+  return below(begin(kChunk).number(number_of(part)).number(id).number(generation));
 }
 
 kv::Range chunks_of(Part part, FolderId id) {
-  return below(begin(kChunk).number(number_of(part)).number(id).take());
+  return below(begin(kChunk).number(number_of(part)).number(id));
 }
 
 kv::Range chunks_of(Part part) {
-  return below(begin(kChunk).number(number_of(part)).take());
+  return below(begin(kChunk).number(number_of(part)));
 }
 
-std::string work(const WorkKey& key) {
+NumberTuple work(const WorkKey& key) {
   return begin(kWork)
       .number(number_of(key.pass))
       .number(key.level)
       .number(key.id)
-      .number(key.chunk)
-      .take();
+      .number(key.chunk);
 }
 
 kv::Range work_of(Pass pass) {
-  return below(begin(kWork).number(number_of(pass)).take());
+  return below(begin(kWork).number(number_of(pass)));
 }
 
 kv::Range work_of(Pass pass, std::uint32_t level, FolderId id) {
-  return below(begin(kWork).number(number_of(pass)).number(level).number(id).take());
+  return below(begin(kWork).number(number_of(pass)).number(level).number(id));
 }
 
 std::string exclusion(FolderId folder, std::string_view name) {
-  return begin(kExclusion).number(folder).string(name).take();
+  return codec::TupleWriter(begin(kExclusion).number(folder)).string(name).take();
 }
 
 kv::Range exclusions() {
-  return below(begin(kExclusion).take());
+  return below(begin(kExclusion));
 }
 
-std::string link(std::uint64_t device, std::uint64_t inode) {
-  return begin(kLink).number(device).number(inode).take();
+NumberTuple link(std::uint64_t device, std::uint64_t inode) {
+  return begin(kLink).number(device).number(inode);
 }
 
 kv::Range links() {
-  return below(begin(kLink).take());
+  return below(begin(kLink));
 }
 
-std::string drop(FolderId id) {
-  return begin(kDrop).number(id).take();
+NumberTuple drop(FolderId id) {
+  return begin(kDrop).number(id);
 }
 
 kv::Range drops() {
-  return below(begin(kDrop).take());
+  return below(begin(kDrop));
 }
 
 Result<FolderId> parse_folder(std::string_view key) {

@@ -64,7 +64,7 @@ Result<T> narrow(const RecordReader& record, unsigned field) {
 /// Fields that hold their default are left out: most directories have most of them.
 class Sparse {
  public:
-  Sparse(const RecordFormat& format, std::size_t bytes) : writer_(format, bytes) {}
+  Sparse(const RecordFormat& format, std::size_t bytes) : writer_(format, bytes, spare_text()) {}
   Sparse& number(unsigned field, std::uint64_t value) {
     if (value != 0) writer_.field(field, value);
     return *this;
@@ -146,6 +146,14 @@ Result<Folder> decode_folder(std::string_view bytes) {
                 .set_attributes = set_attributes != 0,
                 .relist = relist,
                 .tallies = std::move(tallies)};
+}
+
+Result<FolderBlock> decode_folder_block(std::string_view bytes) {
+  SLUICE_LET(record, RecordReader::open(bytes, kFolderFormat));
+  SLUICE_LET(status, enum_or(record, 4, TraversalStatus::pending, TraversalStatus::unknown));
+  SLUICE_LET(generation, narrow<std::uint32_t>(record, 6));
+  SLUICE_LET(chunks, narrow<std::uint32_t>(record, 7));
+  return FolderBlock{.status = status, .generation = generation, .chunks = chunks};
 }
 
 std::string encode(const PendingFolder& pending) {

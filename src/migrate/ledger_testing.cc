@@ -53,7 +53,8 @@ std::map<std::string, int> ScriptedTree::take_lists() {
   return std::exchange(lists_, {});
 }
 
-Fault ScriptedTree::list(std::string_view path, Listing& scratch, const PageSink& sink) {
+Fault ScriptedTree::list(std::string_view path, const FolderStamp& seen, Listing& scratch,
+                         const PageSink& sink) {
   Fault fault;
   {
     const std::lock_guard lock(mutex_);
@@ -62,7 +63,7 @@ Fault ScriptedTree::list(std::string_view path, Listing& scratch, const PageSink
     if (script_) fault = script_(path, attempt);
   }
   if (fault.error != 0) return fault;
-  const Fault found = tree_->list(path, scratch, sink);
+  const Fault found = tree_->list(path, seen, scratch, sink);
   return found.ok() ? fault : found;
 }
 

@@ -32,7 +32,8 @@ class ScriptedTree final : public Tree {
   /// How often each path was listed since the last call.
   std::map<std::string, int> take_lists();
 
-  Fault list(std::string_view path, Listing& scratch, const PageSink& sink) override;
+  Fault list(std::string_view path, const FolderStamp& seen, Listing& scratch,
+             const PageSink& sink) override;
   Fault stat_root(Listing& one) override { return tree_->stat_root(one); }
   Fault hash(std::string_view path, const Entry& entry, Hash& hash) override {
     return tree_->hash(path, entry, hash);

@@ -14,7 +14,8 @@ FolderTask child_of(const FolderTask& task, const Entry& entry) {
           .level = task.level + 1,
           .id = entry.id,
           .path = join_path(task.path, entry.name),
-          .pending = {.parent = task.id, .name = std::string(entry.name)}};
+          .pending = {.parent = task.id, .name = std::string(entry.name)},
+          .seen = stamp_of(entry)};
 }
 
 /// The listing of one directory of the source on its way into the ledger.
@@ -35,29 +36,27 @@ class SourceListing {
   /// An entry as it was and as it is, either may be null.
   Status take(const Entry* before, const Entry* now) {
     if (now == nullptr) return drop(*before);
-    Entry entry = *now;
-    if (is_task(entry)) {
-      const bool known = before != nullptr && before->id != 0;
-      entry.id = known ? before->id : context_.next_id.fetch_add(1);
-      SLUICE_TRY(make_child_pending(entry, known));
-      if (before != nullptr && !known) count_drift(Drift::changed);
-    } else {
-      if (context_.settings.rules.checksum) hash(entry);
-      if (before != nullptr && before->id != 0) SLUICE_TRY(drop(*before));
-      if (before != nullptr && before->id == 0 && !looks_the_same(*before, entry))
-        count_drift(Drift::changed);
-      ++folder_.tallies[tally_of(Side::src, task_.level + 1, status_on_src(entry))];
-    }
     if (before == nullptr && refreshed_) count_drift(Drift::appeared);
     ++outcome_.entries;
-    return builder_.add(entry);
+    if (is_task(*now)) return take_folder(before, *now);
+    if (!context_.settings.rules.checksum) return take_other(before, *now);
+    Entry hashed = *now;
+    hash(hashed);
+    return take_other(before, hashed);
   }
 
   Status finish() {
     SLUICE_LET(built, builder_.finish(outcome_.change));
     folder_.chunks = built.chunks;
     folder_.entries = built.entries;
+    folder_.tallies = counts_.at_level(task_.level + 1);
     if (const auto expanded = children_.expanded()) go_on_after(outcome_, task_, *expanded);
+    const bool small = built.chunks == 0 || !built.only_chunk.empty();
+    if (small && !outcome_.again)
+      context_.fresh.put(task_.id, {.block = {.status = folder_.status,
+                                              .generation = folder_.generation,
+                                              .chunks = folder_.chunks},
+                                    .chunk = std::move(built.only_chunk)});
     return {};
   }
 
@@ -65,6 +64,22 @@ class SourceListing {
   void set_refreshed() { refreshed_ = true; }
 
  private:
+  Status take_folder(const Entry* before, Entry entry) {
+    const bool known = before != nullptr && before->id != 0;
+    entry.id = known ? before->id : context_.next_id.fetch_add(1);
+    SLUICE_TRY(make_child_pending(entry, known));
+    if (before != nullptr && !known) count_drift(Drift::changed);
+    return builder_.add(entry);
+  }
+
+  Status take_other(const Entry* before, const Entry& entry) {
+    if (before != nullptr && before->id != 0) SLUICE_TRY(drop(*before));
+    if (before != nullptr && before->id == 0 && !looks_the_same(*before, entry))
+      count_drift(Drift::changed);
+    counts_.add(Tally::src, status_on_src(entry), 1);
+    return builder_.add(entry);
+  }
+
   Status make_child_pending(const Entry& entry, bool known) {
     if (!children_.wants(entry.name)) return {};
     return add_child(context_.store, outcome_, task_, child_of(task_, entry), known);
@@ -105,6 +120,7 @@ class SourceListing {
   Folder& folder_;
   BlockBuilder builder_;
   ChildCollector children_;
+  NameCounts counts_;
   bool refreshed_ = false;
 };
 
@@ -172,18 +188,14 @@ Result<FolderOutcome> FolderTasks::list(const FolderTask& task) {
   if (attempt == Attempt::changed) folder.status = TraversalStatus::unknown;
 
   SourceListing listing(context_, task, outcome, folder);
-  SLUICE_LET(now, sorter.finish());
-  std::unique_ptr<EntryStream> was = no_entries();
   if (before && before->status != TraversalStatus::failed) listing.set_refreshed();
-  if (before && before->chunks != 0) {
-    was = std::make_unique<BlockStream>(context_.store,
-                                        BlockStream::Block{.part = Part::src,
-                                                           .id = task.id,
-                                                           .generation = before->generation,
-                                                           .chunks = before->chunks});
+  if (before && before->chunks != 0)
     outcome.change.erase_range(keys::chunks_of(Part::src, task.id, before->generation));
-  }
-  SLUICE_TRY(join(*was, *now,
+  BlockStream was(context_.store, {.part = Part::src,
+                                   .id = task.id,
+                                   .generation = before ? before->generation : 0,
+                                   .chunks = before ? before->chunks : 0});
+  SLUICE_TRY(join(was, sorter.finish(),
                   [&](const Entry* old, const Entry* fresh) { return listing.take(old, fresh); }));
   SLUICE_TRY(listing.finish());
   sorter.clean(outcome.change);

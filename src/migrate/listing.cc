@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
+#include <cstring>
 
 #include "base/check.h"
 
 namespace sluice::migrate {
 namespace {
-
-constexpr std::size_t kTextBytesMax = std::numeric_limits<std::uint32_t>::max();
 
 /// The first bytes of a name as a number that sorts as they do. A name that ends early is filled up
 /// with zeros, so equal numbers say nothing yet.
@@ -22,41 +20,46 @@ std::uint64_t first_bytes(std::string_view name) {
 
 }  // namespace
 
+std::string_view Listing::keep(std::string_view text) {
+  if (text.empty()) return {};
+  SLUICE_CHECK(text.size() <= kBlockBytes);
+  if (!blocks_.empty() && text.size() > kBlockBytes - used_) {
+    ++block_;
+    used_ = 0;
+  }
+  if (block_ == blocks_.size())
+    blocks_.push_back(std::make_unique_for_overwrite<char[]>(kBlockBytes));
+  char* kept = blocks_[block_].get() + used_;
+  std::memcpy(kept, text.data(), text.size());
+  used_ += text.size();
+  text_bytes_ += text.size();
+  return {kept, text.size()};
+}
+
 void Listing::add(const Entry& entry) {
-  SLUICE_CHECK(entry.name.size() + entry.target.size() <= kTextBytesMax - text_.size());
-  Row row{.entry = entry,
-          .name_at = static_cast<std::uint32_t>(text_.size()),
-          .name_bytes = static_cast<std::uint32_t>(entry.name.size()),
-          .target_at = static_cast<std::uint32_t>(text_.size() + entry.name.size()),
-          .target_bytes = static_cast<std::uint32_t>(entry.target.size())};
-  row.entry.name = {};
-  row.entry.target = {};
-  places_.push_back(
-      {.name_first = first_bytes(entry.name), .row = static_cast<std::uint32_t>(rows_.size())});
-  text_.append(entry.name).append(entry.target);
-  rows_.push_back(row);
+  places_.push_back({.name_first = first_bytes(entry.name),
+                     .entry = static_cast<std::uint32_t>(entries_.size())});
+  Entry& added = entries_.emplace_back(entry);
+  added.name = keep(entry.name);
+  added.target = keep(entry.target);
 }
 
 void Listing::sort() {
   std::ranges::sort(places_, [this](const Place& a, const Place& b) {
     if (a.name_first != b.name_first) return a.name_first < b.name_first;
-    return name(rows_[a.row]) < name(rows_[b.row]);
+    return entries_[a.entry].name < entries_[b.entry].name;
   });
 }
 
 void Listing::clear() {
-  text_.clear();
-  rows_.clear();
+  block_ = used_ = text_bytes_ = 0;
+  entries_.clear();
   places_.clear();
 }
 
-Entry Listing::at(std::size_t index) const {
+const Entry& Listing::at(std::size_t index) const {
   SLUICE_CHECK(index < places_.size());
-  const Row& row = rows_[places_[index].row];
-  Entry entry = row.entry;
-  entry.name = name(row);
-  entry.target = std::string_view(text_).substr(row.target_at, row.target_bytes);
-  return entry;
+  return entries_[places_[index].entry];
 }
 
 }  // namespace sluice::migrate

@@ -108,6 +108,30 @@ TEST(Listing, a_cleared_one_is_empty_and_can_be_used_again) {
   EXPECT_EQ(names_of(listing), std::vector<std::string>{"c"});
 }
 
+TEST(Listing, names_of_any_number_of_blocks_stay_where_they_are) {
+  Listing listing;
+  std::vector<std::string> names;
+  for (int number = 10'000; number < 20'000; ++number) {
+    names.push_back(std::to_string(number) + std::string(number % 300, 'x'));
+    listing.add({.name = names.back(), .kind = Kind::link, .target = names.front()});
+  }
+  const Entry& first = listing.at(0);
+  const Listing moved = std::move(listing);
+  EXPECT_EQ(names_of(moved), names);
+  EXPECT_EQ(first.name, names.front());
+  EXPECT_EQ(moved.at(9'999).target, names.front());
+}
+
+TEST(Listing, the_longest_text_fills_a_block_and_one_more_byte_stops_the_process) {
+  Listing listing;
+  const std::string longest(Listing::kTextBytesMax, 'x');
+  listing.add({.name = "a"});
+  listing.add({.name = longest, .target = longest});
+  EXPECT_EQ(listing.at(1).name, longest);
+  EXPECT_EQ(listing.at(1).target, longest);
+  EXPECT_DEATH(listing.add({.name = longest + "x"}), "check failed");
+}
+
 TEST(Listing, an_index_beyond_the_end_stops_the_process) {
   Listing listing;
   listing.add({.name = "a"});

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -12,6 +13,7 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <tl/expected.hpp>
 #include <utility>
 
 #include "migrate/file_hash.h"
@@ -27,7 +29,7 @@ constexpr std::size_t kDirentBytes = 128 * 1024;
 /// Long link targets end a page early, so that it stays small.
 constexpr std::size_t kPageBytes = 4 * 1024 * 1024;
 constexpr unsigned kEntryMask = STATX_TYPE | STATX_MODE | STATX_NLINK | STATX_UID | STATX_GID |
-                                STATX_MTIME | STATX_SIZE | STATX_INO;
+                                STATX_MTIME | STATX_CTIME | STATX_SIZE | STATX_INO;
 
 std::uint64_t device_of(const struct statx& info) {
   return ::makedev(info.stx_dev_major, info.stx_dev_minor);
@@ -43,6 +45,7 @@ Entry entry_of(const struct statx& info) {
               .gid = info.stx_gid,
               .mtime_ns = nanoseconds_of(info.stx_mtime)};
   if (*kind == Kind::file) entry.size = info.stx_size;
+  if (*kind == Kind::folder) entry.ctime_ns = nanoseconds_of(info.stx_ctime);
   if (*kind == Kind::char_device || *kind == Kind::block_device) {
     entry.rdev_major = info.stx_rdev_major;
     entry.rdev_minor = info.stx_rdev_minor;
@@ -58,15 +61,7 @@ bool is_self_or_parent(const char* name) {
   return name[0] == '.' && (name[1] == '\0' || (name[1] == '.' && name[2] == '\0'));
 }
 
-/// When a directory last changed.
-struct Stamp {
-  std::int64_t mtime_ns = 0;
-  std::int64_t ctime_ns = 0;
-
-  friend bool operator==(const Stamp&, const Stamp&) = default;
-};
-
-int read_stamp(int fd, Stamp& stamp) {
+int read_stamp(int fd, FolderStamp& stamp) {
   struct statx info;
   const unsigned mask = STATX_MTIME | STATX_CTIME;
   if (retried([&] { return ::statx(fd, "", AT_EMPTY_PATH, mask, &info); }) != 0) return errno;
@@ -87,11 +82,20 @@ class Reading {
   Reading(int fd, const Rules& rules, std::string_view path)
       : fd_(fd), rules_(rules), filter_(rules.filters, path) {}
 
-  Fault run(Listing& page, const PageSink& sink);
+  Fault run(const FolderStamp& seen, Listing& page, const PageSink& sink);
 
  private:
-  /// Whether to go on.
-  bool deliver(const char* names, std::size_t bytes, Listing& page, const PageSink& sink);
+  /// How far a reading came.
+  enum class End : std::uint8_t {
+    whole,
+    stopped,  ///< By the sink.
+    outdated  ///< The directory is not as it was seen; nothing was delivered.
+  };
+  tl::expected<End, Fault> read_all(Listing& page, const PageSink& sink);
+  /// What is in the page, which is full.
+  tl::expected<End, Fault> deliver(Listing& page, const PageSink& sink);
+  tl::expected<End, Fault> add_all(const char* names, std::size_t bytes, Listing& page,
+                                   const PageSink& sink);
   void add(const char* name, Listing& page);
   void apply_rules(const struct statx& info, Entry& entry) const;
   bool read_target(const char* name, Entry& entry);
@@ -99,41 +103,75 @@ class Reading {
   const int fd_;
   const Rules& rules_;
   DirectoryFilter filter_;
+  FolderStamp before_;
+  bool is_sure_ = true;  // That it was as before_ says when it was opened.
   bool vanished_ = false;
+  bool changed_ = false;
   // A byte more than the longest target, to see whether it was cut.
   std::array<char, PATH_MAX + 1> target_;
 };
 
-Fault Reading::run(Listing& page, const PageSink& sink) {
-  Stamp before;
-  if (const int error = read_stamp(fd_, before); error != 0) return {error, "statx"};
+Fault Reading::run(const FolderStamp& seen, Listing& page, const PageSink& sink) {
+  before_ = seen;
+  is_sure_ = false;
+  auto end = seen.known() ? read_all(page, sink) : End::outdated;
+  if (end && *end == End::outdated) {
+    if (const int error = read_stamp(fd_, before_); error != 0) return {error, "statx"};
+    if (::lseek(fd_, 0, SEEK_SET) != 0) return {errno, "lseek"};
+    is_sure_ = true;
+    vanished_ = false;
+    end = read_all(page, sink);
+  }
+  if (!end) return end.error();
+  if (*end == End::stopped) return {};
+  if (vanished_) return {.detail = "statx of a name that had vanished", .changed = true};
+  if (changed_) return {.detail = "getdents64", .changed = true};
+  return {};
+}
+
+tl::expected<Reading::End, Fault> Reading::read_all(Listing& page, const PageSink& sink) {
   const ThreadBuffer<kDirentBytes> buffer;
   page.clear();
   while (true) {
     const ssize_t got = retried([&] { return ::getdents64(fd_, buffer.data(), kDirentBytes); });
-    if (got < 0) return {errno, "getdents64"};
+    if (got < 0) return tl::unexpected(Fault{errno, "getdents64"});
     if (got == 0) break;
-    if (!deliver(buffer.data(), static_cast<std::size_t>(got), page, sink)) return {};
+    const auto added = add_all(buffer.data(), static_cast<std::size_t>(got), page, sink);
+    if (!added || *added != End::whole) return added;
   }
-  if (!page.empty() && !sink(page)) return {};
-  Stamp after;
-  if (const int error = read_stamp(fd_, after); error != 0) return {error, "statx"};
-  if (vanished_) return {.detail = "statx of a name that had vanished", .changed = true};
-  if (before != after) return {.detail = "getdents64", .changed = true};
-  return {};
+  FolderStamp after;
+  if (const int error = read_stamp(fd_, after); error != 0)
+    return tl::unexpected(Fault{error, "statx"});
+  changed_ = after != before_;
+  if (changed_ && !is_sure_) return End::outdated;
+  is_sure_ = true;
+  return page.empty() ? End::whole : deliver(page, sink);
 }
 
-bool Reading::deliver(const char* names, std::size_t bytes, Listing& page, const PageSink& sink) {
+tl::expected<Reading::End, Fault> Reading::deliver(Listing& page, const PageSink& sink) {
+  if (!is_sure_) {
+    FolderStamp now;
+    if (const int error = read_stamp(fd_, now); error != 0)
+      return tl::unexpected(Fault{error, "statx"});
+    if (now != before_) return End::outdated;
+    is_sure_ = true;
+  }
+  return sink(page) ? End::whole : End::stopped;
+}
+
+tl::expected<Reading::End, Fault> Reading::add_all(const char* names, std::size_t bytes,
+                                                   Listing& page, const PageSink& sink) {
   for (std::size_t at = 0; at < bytes;) {
     const auto* found = reinterpret_cast<const dirent64*>(names + at);
     at += found->d_reclen;
     if (is_self_or_parent(found->d_name)) continue;
     add(found->d_name, page);
     if (page.size() < kPageEntries && page.bytes() < kPageBytes) continue;
-    if (!sink(page)) return false;
+    const auto delivered = deliver(page, sink);
+    if (!delivered || *delivered != End::whole) return delivered;
     page.clear();
   }
-  return true;
+  return End::whole;
 }
 
 void Reading::add(const char* name, Listing& page) {
@@ -183,7 +221,8 @@ class LocalTree final : public Tree {
  public:
   LocalTree(RootDir root, Rules rules) : root_(std::move(root)), rules_(std::move(rules)) {}
 
-  Fault list(std::string_view path, Listing& scratch, const PageSink& sink) override;
+  Fault list(std::string_view path, const FolderStamp& seen, Listing& scratch,
+             const PageSink& sink) override;
   Fault stat_root(Listing& one) override;
   Fault hash(std::string_view path, const Entry& entry, Hash& hash) override;
   std::string name() const override { return root_.path(); }
@@ -193,10 +232,11 @@ class LocalTree final : public Tree {
   const Rules rules_;
 };
 
-Fault LocalTree::list(std::string_view path, Listing& scratch, const PageSink& sink) {
+Fault LocalTree::list(std::string_view path, const FolderStamp& seen, Listing& scratch,
+                      const PageSink& sink) {
   const auto opened = root_.open(path, O_RDONLY | O_DIRECTORY);
   if (!opened) return {opened.error(), "open"};
-  return Reading(opened->get(), rules_, path).run(scratch, sink);
+  return Reading(opened->get(), rules_, path).run(seen, scratch, sink);
 }
 
 Fault LocalTree::stat_root(Listing& one) {

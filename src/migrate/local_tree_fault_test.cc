@@ -130,6 +130,59 @@ TEST(LocalTreeFault, a_name_that_comes_while_the_directory_is_read_means_it_chan
   EXPECT_TRUE(list_all(*tree, "").fault.ok());
 }
 
+/// A directory "names" and when its parent's listing saw it change last.
+struct SeenFolder {
+  explicit SeenFolder(int names) {
+    fs::create_directory(dir / "names");
+    for (int number = 0; number < names; ++number)
+      test::write_file(dir / ("names/" + five_digits(number)), "");
+    seen = stamp_of(list_all(*tree, "").at("names"));
+  }
+  /// Adds names until the clock has made its next step, and returns how many.
+  int change() const {
+    int added = 0;
+    do test::write_file(dir / ("names/new" + std::to_string(added++)), "");
+    while (stamp_of(list_all(*tree, "").at("names")) == seen);
+    return added;
+  }
+  Listed list(const std::function<void(std::size_t)>& between = nullptr) const {
+    return list_all(*tree, "names", between, seen);
+  }
+
+  TempDir dir;
+  std::unique_ptr<Tree> tree = tree_at(dir.path());
+  FolderStamp seen;
+};
+
+TEST(LocalTreeFault, a_directory_that_is_as_its_parent_saw_it_has_not_changed) {
+  for (const int names : {0, 3, kTwoPages}) {
+    const SeenFolder folder(names);
+    EXPECT_TRUE(folder.seen.known());
+    const Listed listed = folder.list();
+    EXPECT_EQ(spelled(listed.fault), " errno 0");
+    EXPECT_EQ(listed.all.size(), static_cast<std::size_t>(names));
+  }
+}
+
+TEST(LocalTreeFault, one_that_changed_since_its_parent_was_listed_is_read_as_it_is_now) {
+  for (const int names : {0, 3, kTwoPages}) {
+    const SeenFolder folder(names);
+    const int more = folder.change();
+    const Listed listed = folder.list();
+    EXPECT_EQ(spelled(listed.fault), " errno 0");
+    // Each once, although the directory was read from its beginning again.
+    EXPECT_EQ(listed.all.size(), static_cast<std::size_t>(names + more));
+  }
+}
+
+TEST(LocalTreeFault, one_that_changes_after_it_was_found_as_its_parent_saw_it_has_changed) {
+  const SeenFolder folder(kTwoPages);
+  const Listed listed = folder.list([&](std::size_t page) {
+    if (page == 1) folder.change();
+  });
+  EXPECT_EQ(spelled(listed.fault), "getdents64 errno 0 changed");
+}
+
 TEST(LocalTreeFault, a_change_whose_mtime_was_put_back_is_seen) {
   const TempDir dir;
   make_names(dir);

@@ -261,7 +261,7 @@ TEST(LocalTree, the_sink_ends_a_listing) {
   for (int number = 0; number < 9'000; ++number) test::write_file(dir / four_digits(number), "");
   Listing scratch;
   int pages = 0;
-  const Fault fault = tree_at(dir)->list("", scratch, [&](Listing&) { return ++pages > 1; });
+  const Fault fault = tree_at(dir)->list("", {}, scratch, [&](Listing&) { return ++pages > 1; });
   EXPECT_TRUE(fault.ok());
   EXPECT_EQ(pages, 1);
 }

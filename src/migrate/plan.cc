@@ -57,21 +57,28 @@ std::optional<TraversalStatus> counted_in_parent(const Entry* src, const Entry* 
   return status_on_dst(src, *dst);
 }
 
-void count(Tallies& tallies, std::uint32_t level, const CountedPair& pair) {
-  const auto add = [&](Tally what, auto which, std::uint64_t amount) {
-    if (amount == 0) return;
-    const TallyKey key{.what = what, .level = level, .which = static_cast<std::uint8_t>(which)};
-    tallies[key] += static_cast<std::int64_t>(amount);
-  };
+Tallies NameCounts::at_level(std::uint32_t level) const {
+  Tallies tallies;
+  for (std::size_t what = 0; what < kTallies; ++what)
+    for (std::size_t which = 0; which < kWhiches; ++which)
+      if (numbers_[what][which] != 0)
+        tallies.append({.what = static_cast<Tally>(what),
+                        .level = level,
+                        .which = static_cast<std::uint8_t>(which)},
+                       numbers_[what][which]);
+  return tallies;
+}
+
+void count(NameCounts& counts, const CountedPair& pair) {
   const Entry& shown = pair.src != nullptr ? *pair.src : *pair.dst;
-  add(Tally::verdict, pair.verdict, 1);
-  add(Tally::verdict_bytes, pair.verdict, shown.size);
-  if (pair.dst != nullptr) add(Tally::dst_bytes, pair.verdict, pair.dst->size);
-  if (const auto status = counted_in_parent(pair.src, pair.dst)) add(Tally::dst, *status, 1);
+  counts.add(Tally::verdict, pair.verdict, 1);
+  counts.add(Tally::verdict_bytes, pair.verdict, shown.size);
+  if (pair.dst != nullptr) counts.add(Tally::dst_bytes, pair.verdict, pair.dst->size);
+  if (const auto status = counted_in_parent(pair.src, pair.dst)) counts.add(Tally::dst, *status, 1);
   if (pair.src == nullptr) return;
-  add(is_folder(pair.src) ? Tally::copy_folders : Tally::copy_files, pair.copy, 1);
+  counts.add(is_folder(pair.src) ? Tally::copy_folders : Tally::copy_files, pair.copy, 1);
   // No bytes move where only attributes differ.
-  if (pair.verdict != Verdict::attributes) add(Tally::copy_bytes, pair.copy, pair.src->size);
+  if (pair.verdict != Verdict::attributes) counts.add(Tally::copy_bytes, pair.copy, pair.src->size);
 }
 
 void plan(std::set<WorkKey>& work, const WorkKey& directory, const Entry* src, Verdict verdict) {

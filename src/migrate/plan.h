@@ -3,6 +3,8 @@
 // comparison, verify() and exclude() count and plan by the same rules.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -32,15 +34,33 @@ Presence presence_on_dst(const Entry* dst);
 /// is, or may be, there too.
 std::optional<TraversalStatus> counted_in_parent(const Entry* src, const Entry* dst);
 
+/// The counters that the names of one directory move, which are all at one level.
+class NameCounts {
+ public:
+  template <class Which>
+  void add(Tally what, Which which, std::uint64_t amount) {
+    numbers_[static_cast<std::size_t>(what)][static_cast<std::size_t>(which)] +=
+        static_cast<std::int64_t>(amount);
+  }
+  /// Those that are not zero.
+  Tallies at_level(std::uint32_t level) const;
+
+ private:
+  static constexpr std::size_t kTallies = static_cast<std::size_t>(Tally::dst_bytes) + 1;
+  /// Of verdicts, of which there are more than of statuses.
+  static constexpr std::size_t kWhiches = static_cast<std::size_t>(Verdict::excluded) + 1;
+  std::array<std::array<std::int64_t, kWhiches>, kTallies> numbers_ = {};
+};
+
 /// Adds what one pair of entries (either may be null) contributes to its directory's counters of
-/// the destination. `level`: of the entries.
+/// the destination.
 struct CountedPair {
   const Entry* src = nullptr;
   const Entry* dst = nullptr;
   Verdict verdict = Verdict::same;
   CopyStatus copy = CopyStatus::pending;  ///< Of the source's.
 };
-void count(Tallies& tallies, std::uint32_t level, const CountedPair& pair);
+void count(NameCounts& counts, const CountedPair& pair);
 
 /// Adds the steps that a pair asks for. `directory`: level and id of the directory that it is in,
 /// and the chunk of the source's block.

@@ -90,7 +90,7 @@ constexpr std::size_t kMuch = std::size_t{1} << 30;
 
 TEST(Resume, what_was_durable_is_not_listed_again) {
   std::uint64_t crashes = 0;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     Runs runs(seed, "depth=3,folders=3-5,files=3");
     runs.run(options_of(1 + static_cast<unsigned>(seed % 4), 3'000, kNever));
     EXPECT_EQ(runs.repeated(), 0u) << "seed " << seed;

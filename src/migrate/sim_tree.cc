@@ -57,7 +57,8 @@ class SimTree final : public Tree {
         errors_(spec.errors),
         mutate_(spec.mutate) {}
 
-  Fault list(std::string_view path, Listing& scratch, const PageSink& sink) override;
+  Fault list(std::string_view path, const FolderStamp& seen, Listing& scratch,
+             const PageSink& sink) override;
   Fault stat_root(Listing& one) override;
   Fault hash(std::string_view path, const Entry& entry, Hash& hash) override;
   std::string name() const override { return sim_tree_name(spec_); }
@@ -123,7 +124,8 @@ Trouble SimTree::trouble_with(const SimFolder& folder) {
   return trouble;
 }
 
-Fault SimTree::list(std::string_view path, Listing& scratch, const PageSink& sink) {
+Fault SimTree::list(std::string_view path, const FolderStamp& /*seen*/, Listing& scratch,
+                    const PageSink& sink) {
   wait();
   SimFolder folder;
   if (const int error = find_folder(path, folder); error != 0) return {error, "open"};

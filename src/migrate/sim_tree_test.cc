@@ -125,7 +125,7 @@ TEST(SimTree, a_folder_of_many_names_needs_little_memory) {
   std::size_t names = 0;
   std::size_t bytes_max = 0;
   EXPECT_TRUE(sim.tree
-                  ->list("", scratch,
+                  ->list("", {}, scratch,
                          [&](Listing& page) {
                            names += page.size();
                            bytes_max = std::max(bytes_max, page.bytes());
@@ -140,7 +140,7 @@ TEST(SimTree, the_sink_ends_a_listing) {
   const Sim sim("sim:folders=0,files=100,page=10");
   Listing scratch;
   int pages = 0;
-  EXPECT_TRUE(sim.tree->list("", scratch, [&](Listing&) { return ++pages < 3; }).ok());
+  EXPECT_TRUE(sim.tree->list("", {}, scratch, [&](Listing&) { return ++pages < 3; }).ok());
   EXPECT_EQ(pages, 3);
 }
 

@@ -13,7 +13,7 @@ constexpr std::size_t kFlushBytes = std::size_t{1} << 20;
 /// change, if it has to be.
 constexpr std::size_t kOneChangeBytesMax = std::size_t{4} << 20;
 
-Result<std::string> read_chunk(kv::Store& store, const std::string& key) {
+Result<std::string> read_chunk(kv::Store& store, std::string_view key) {
   std::optional<std::string> chunk;
   SLUICE_TRY(store.read([&](kv::Reader& reader) -> Status {
     SLUICE_LET(found, reader.get(key));
@@ -28,11 +28,11 @@ Result<std::string> read_chunk(kv::Store& store, const std::string& key) {
 
 Result<const Entry*> ListingStream::next() {
   while (at_ < listing_.size()) {
-    const Entry entry = listing_.at(at_++);
+    const Entry* entry = &listing_.at(at_++);
     // The kernel may tell a name twice while the directory changes.
-    if (at_ > 1 && entry.name == entry_.name) continue;
-    entry_ = entry;
-    return &entry_;
+    if (last_ != nullptr && entry->name == last_->name) continue;
+    last_ = entry;
+    return entry;
   }
   return nullptr;
 }
@@ -85,8 +85,7 @@ Result<const Entry*> BlockStream::next() {
   for (;;) {
     if (reader_) {
       SLUICE_LET(entry, reader_->next());
-      entry_ = entry;
-      if (entry_) return &*entry_;
+      if (entry != nullptr) return entry;
       reader_.reset();
     }
     if (next_chunk_ == block_.chunks) return nullptr;
@@ -99,9 +98,7 @@ Result<const Entry*> ChunkStream::next() {
     SLUICE_LET(reader, ChunkReader::open(bytes_));
     reader_ = std::move(reader);
   }
-  SLUICE_LET(entry, reader_->next());
-  entry_ = entry;
-  return entry_ ? &*entry_ : nullptr;
+  return reader_->next();
 }
 
 Result<std::unique_ptr<EntryStream>> copied_in(kv::Reader& reader, FolderId id) {
@@ -238,17 +235,17 @@ Status Sorter::spill() {
   return {};
 }
 
-Result<std::unique_ptr<EntryStream>> Sorter::finish() {
+EntryStream& Sorter::finish() {
   kept_.sort();
+  if (runs_.empty()) return sorted_.emplace(kept_);
   std::vector<std::unique_ptr<EntryStream>> streams;
   for (std::uint32_t run = 0; run < runs_.size(); ++run)
     streams.push_back(std::make_unique<BlockStream>(
         store_,
         BlockStream::Block{
             .part = Part::runs, .id = run_key(), .generation = run + 1, .chunks = runs_[run]}));
-  if (streams.empty()) return std::unique_ptr<EntryStream>(new ListingStream(kept_));
   streams.push_back(std::make_unique<ListingStream>(kept_));
-  return std::unique_ptr<EntryStream>(new MergeStream(std::move(streams)));
+  return merged_.emplace(std::move(streams));
 }
 
 void Sorter::clean(Change& change) const {
@@ -271,7 +268,7 @@ void Sorter::restart() {
 
 // ---------------------------------------------------------------------------------------- builder
 
-std::string BlockBuilder::key(std::uint32_t number) const {
+codec::NumberTuple BlockBuilder::key(std::uint32_t number) const {
   return keys::chunk(place_.part, place_.id, place_.generation, number);
 }
 
@@ -302,14 +299,20 @@ Status BlockBuilder::flush() {
 }
 
 Result<BlockBuilder::Built> BlockBuilder::finish(Change& change) {
-  if (!writer_.empty()) end_chunk();
+  if (!writer_.empty() && chunks_.empty() && !flushed_) {
+    built_.only_chunk = writer_.finish();  // As nearly always.
+    change.put(key(built_.chunks++), built_.only_chunk);
+  } else if (!writer_.empty()) {
+    end_chunk();
+  }
   if (flushed_) SLUICE_TRY(flush());
-  for (const std::string& chunk : chunks_) change.put(key(built_.chunks++), chunk);
+  for (std::string& chunk : chunks_) change.put_made(key(built_.chunks++), std::move(chunk));
+  chunks_.clear();
   // An attempt that was killed may have written more of them.
   if (place_.leftovers)
-    change.erase_range({.begin = key(built_.chunks),
+    change.erase_range({.begin = key(built_.chunks).to_string(),
                         .end = keys::chunks_of(place_.part, place_.id, place_.generation).end});
-  return built_;
+  return std::move(built_);
 }
 
 }  // namespace sluice::migrate

@@ -29,6 +29,11 @@ class EntryStream {
   virtual Result<const Entry*> next() = 0;
 };
 
+class NoEntries final : public EntryStream {
+ public:
+  Result<const Entry*> next() override { return nullptr; }
+};
+
 /// A sorted listing, which must outlive it and stay as it is.
 class ListingStream final : public EntryStream {
  public:
@@ -38,7 +43,7 @@ class ListingStream final : public EntryStream {
  private:
   const Listing& listing_;
   std::size_t at_ = 0;
-  Entry entry_;
+  const Entry* last_ = nullptr;
 };
 
 /// A block of the ledger, read chunk by chunk, each in a short transaction of its own: whoever
@@ -54,6 +59,9 @@ class BlockStream final : public EntryStream {
   BlockStream(kv::Store& store, const Block& block) : store_(store), block_(block) {}
   /// The same, with its first chunk already read.
   BlockStream(kv::Store& store, const Block& block, std::string first_chunk);
+  ~BlockStream() override { keep_text(std::move(chunk_)); }
+  BlockStream(const BlockStream&) = delete;
+  BlockStream& operator=(const BlockStream&) = delete;
 
   /// Goes on with this chunk.
   void seek(std::uint32_t chunk);
@@ -69,7 +77,6 @@ class BlockStream final : public EntryStream {
   std::uint32_t next_chunk_ = 0;
   std::string chunk_;
   std::optional<ChunkReader> reader_;
-  std::optional<Entry> entry_;
 };
 
 /// An entry that was found, and the memory that its views point into.
@@ -90,7 +97,6 @@ class ChunkStream final : public EntryStream {
  private:
   std::string bytes_;
   std::optional<ChunkReader> reader_;
-  std::optional<Entry> entry_;
 };
 
 /// Several sorted streams as one. A name that comes more than once is told once.
@@ -119,7 +125,7 @@ Status join(EntryStream& src, EntryStream& dst,
             const std::function<Status(const Entry* src, const Entry* dst)>& pair);
 
 /// Sorts a listing of any size within bounded memory: what does not fit goes into the ledger as
-/// sorted runs, where nothing looks for it. Lives as long as what finish() returned.
+/// sorted runs, where nothing looks for it.
 class Sorter {
  public:
   struct Place {
@@ -141,8 +147,9 @@ class Sorter {
   /// Whether the page can be taken, and the block made of all entries, without anything being
   /// written before the directory is in the ledger. Always, if it is.
   bool may_take_page() const;
-  /// All of them, sorted, each name once.
-  Result<std::unique_ptr<EntryStream>> finish();
+  /// All of them, sorted, each name once. The stream is the sorter's, and lives as long; to be
+  /// called once.
+  EntryStream& finish();
   /// Removes what may be in the ledger, with the change that the listing becomes.
   void clean(Change& change) const;
   /// Forgets the entries. What of them is in the ledger is still to be removed.
@@ -161,6 +168,8 @@ class Sorter {
   Listing kept_;
   std::vector<std::uint32_t> runs_;  // How many chunks each has.
   bool spilled_ = false;
+  std::optional<ListingStream> sorted_;  // Of kept_.
+  std::optional<MergeStream> merged_;    // Of that and the runs.
 };
 
 /// Packs entries into a block. A small one becomes part of the change; of a large one most chunks
@@ -178,6 +187,7 @@ class BlockBuilder {
   struct Built {
     std::uint32_t chunks = 0;
     std::uint64_t entries = 0;
+    std::string only_chunk = {};  ///< If there is one.
   };
   BlockBuilder(kv::Store& store, const Place& place) : store_(store), place_(place) {}
 
@@ -185,7 +195,7 @@ class BlockBuilder {
   Result<Built> finish(Change& change);
 
  private:
-  std::string key(std::uint32_t number) const;
+  codec::NumberTuple key(std::uint32_t number) const;
   void end_chunk();
   Status flush();
 

@@ -281,8 +281,8 @@ TEST(Sorter, what_fits_in_memory_is_sorted_there) {
   const auto store = kv::open_memory();
   Sorter sorter(*store, {.id = 5});
   take(sorter, shuffled(many_names(100)));
-  auto sorted = sorter.finish();
-  EXPECT_EQ(names_of(**sorted), many_names(100));
+  EntryStream& sorted = sorter.finish();
+  EXPECT_EQ(names_of(sorted), many_names(100));
   EXPECT_EQ(rows(*store), 0u);
 }
 
@@ -291,16 +291,16 @@ TEST(Sorter, what_does_not_fit_is_sorted_by_way_of_the_ledger) {
   Sorter sorter(*store, {.id = 5, .bytes_max = 50'000});
   take(sorter, shuffled(many_names(1'000)));
   EXPECT_GT(rows(*store), 10u);
-  auto sorted = sorter.finish();
-  EXPECT_EQ(names_of(**sorted), many_names(1'000));
+  EntryStream& sorted = sorter.finish();
+  EXPECT_EQ(names_of(sorted), many_names(1'000));
 }
 
 TEST(Sorter, a_name_in_several_runs_is_told_once) {
   const auto store = kv::open_memory();
   Sorter sorter(*store, {.id = 5, .bytes_max = 1'000});
   for (int repeat = 0; repeat < 3; ++repeat) take(sorter, many_names(20));
-  auto sorted = sorter.finish();
-  EXPECT_EQ(names_of(**sorted), many_names(20));
+  EntryStream& sorted = sorter.finish();
+  EXPECT_EQ(names_of(sorted), many_names(20));
 }
 
 TEST(Sorter, its_runs_leave_with_the_change) {
@@ -319,8 +319,8 @@ TEST(Sorter, runs_of_a_listing_that_failed_leave_with_the_change_too) {
   Sorter sorter(*store, {.id = 5, .bytes_max = 1'000});
   take(sorter, many_names(50));
   sorter.restart();
-  auto sorted = sorter.finish();
-  EXPECT_EQ(names_of(**sorted), Names());
+  EntryStream& sorted = sorter.finish();
+  EXPECT_EQ(names_of(sorted), Names());
   Change change;
   sorter.clean(change);
   ASSERT_EQ(commit(*store, change), Status());
@@ -343,8 +343,8 @@ TEST(Sorter, runs_that_a_killed_process_left_are_not_taken_for_its_own) {
   }
   Sorter sorter(*store, {.id = 5, .bytes_max = 1'000, .leftovers = true});
   take(sorter, many_names(30));
-  auto sorted = sorter.finish();
-  EXPECT_EQ(names_of(**sorted), many_names(30));
+  EntryStream& sorted = sorter.finish();
+  EXPECT_EQ(names_of(sorted), many_names(30));
   Change change;
   sorter.clean(change);
   ASSERT_EQ(commit(*store, change), Status());
@@ -357,8 +357,8 @@ TEST(Sorter, both_sides_of_a_directory_have_runs_of_their_own) {
   Sorter dst(*store, {.side = Side::dst, .id = 5, .bytes_max = 1'000});
   take(src, many_names(30));
   take(dst, many_names(60));
-  EXPECT_EQ(names_of(**src.finish()), many_names(30));
-  EXPECT_EQ(names_of(**dst.finish()), many_names(60));
+  EXPECT_EQ(names_of(src.finish()), many_names(30));
+  EXPECT_EQ(names_of(dst.finish()), many_names(60));
 }
 
 }  // namespace

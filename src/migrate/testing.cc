@@ -19,11 +19,11 @@ std::optional<Entry> Listed::find(std::string_view name) const {
   return std::nullopt;
 }
 
-Listed list_all(Tree& tree, std::string_view path,
-                const std::function<void(std::size_t)>& between) {
+Listed list_all(Tree& tree, std::string_view path, const std::function<void(std::size_t)>& between,
+                const FolderStamp& seen) {
   Listed listed;
   Listing scratch;
-  listed.fault = tree.list(path, scratch, [&](Listing& page) {
+  listed.fault = tree.list(path, seen, scratch, [&](Listing& page) {
     EXPECT_FALSE(page.empty());
     listed.page_bytes_max = std::max(listed.page_bytes_max, page.bytes());
     listed.page_entries_max = std::max(listed.page_entries_max, page.size());

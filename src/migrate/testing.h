@@ -29,7 +29,8 @@ struct Listed {
 
 /// `between` is called with the number of each page, from 1, when the page has been taken.
 Listed list_all(Tree& tree, std::string_view path,
-                const std::function<void(std::size_t)>& between = nullptr);
+                const std::function<void(std::size_t)>& between = nullptr,
+                const FolderStamp& seen = {});
 
 /// What `body` returns in a process of its own, which may change its user or its mounts; "died" if
 /// it did not end by itself.

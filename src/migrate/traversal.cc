@@ -16,12 +16,36 @@ namespace {
 
 /// What was found and is not in the ledger yet.
 struct Uncommitted {
-  std::vector<Change> changes;
+  std::vector<Change> changes;  // As many as there will be transactions.
   std::vector<TaskName> finished;
   std::vector<FolderTask> unfinished;  // To go on with what is in here: not before it is durable.
   std::array<std::uint64_t, 2> dropped = {};  // Tasks that are only in here, by side.
+  std::size_t outcomes = 0;
   std::size_t bytes = 0;
   MonoTime since = {};
+
+  bool empty() const { return outcomes == 0; }
+  /// In the order in which it was found, so that no child comes before its parent.
+  void add(Change& change) {
+    const std::size_t more = change.bytes();
+    if (changes.empty() ||
+        (!changes.back().empty() && changes.back().bytes() + more > kChangeBytesMax))
+      changes.emplace_back();
+    change.move_to(changes.back());
+    ++outcomes;
+    bytes += more;
+  }
+  /// Keeps its memory, of the change that nearly always is the only one.
+  void clear() {
+    if (!changes.empty()) {
+      changes.resize(1);
+      changes.front().clear();
+    }
+    finished.clear();
+    unfinished.clear();
+    dropped = {};
+    outcomes = bytes = 0;
+  }
 };
 
 constexpr unsigned kDoublingsMax = 6;
@@ -30,10 +54,12 @@ std::size_t index_of(Side side) {
   return static_cast<std::size_t>(side);
 }
 
+/// What a loop is for.
+enum class Role : std::uint8_t { worker, committer, both };
+
 /// What a loop does next.
 struct Decision {
-  /// `rest`: as many as may are at work.
-  enum class What : std::uint8_t { run, pull, commit, wait, rest, finish };
+  enum class What : std::uint8_t { run, pull, commit, wait, finish };
   What what = What::wait;
   std::optional<FolderTask> task = {};
   Coordinator::Pull pull = {};
@@ -54,6 +80,7 @@ class Traversal::Impl {
                 .dst = context.dst,
                 .settings = context.settings,
                 .next_id = next_id_,
+                .fresh = fresh_,
                 .attempts_max = options_.attempts_max,
                 .listing_bytes_max = options_.listing_bytes_max}),
         coordinator_(options_.gate) {}
@@ -61,15 +88,20 @@ class Traversal::Impl {
   Status run(runtime::Executor& executor, std::stop_token stop) {
     stop_ = std::move(stop);
     const std::stop_callback on_stop(stop_, [this] { ring_all(); });
-    // One more, so that as many are at work while one waits for the disk.
+    // One more that commits, and nothing else: who is at work need not wait for the disk, and stays
+    // on its core.
     const unsigned loops = options_.threads > 1 ? options_.threads + 1 : 1;
     std::latch ended(loops);
-    for (unsigned i = 0; i < loops; ++i)
-      executor.start({.name = "traversal", .step = [this, &ended](Duration wait_max) {
-                        const runtime::LoopStep taken = step(wait_max);
+    for (unsigned i = 0; i < loops; ++i) {
+      const Role role = loops == 1             ? Role::both
+                        : i < options_.threads ? Role::worker
+                                               : Role::committer;
+      executor.start({.name = "traversal", .step = [this, role, &ended](Duration wait_max) {
+                        const runtime::LoopStep taken = step(role, wait_max);
                         if (taken == runtime::LoopStep::finished) ended.count_down();
                         return taken;
                       }});
+    }
     ended.wait();
     const MutexLock lock(mutex_);
     if (!failure_.ok()) return failure_;
@@ -91,10 +123,10 @@ class Traversal::Impl {
     }
   };
 
-  runtime::LoopStep step(Duration wait_max) {
-    const std::uint32_t heard = work_.rung;
-    const std::uint32_t heard_place = place_.rung;
-    Decision next = decide();
+  runtime::LoopStep step(Role role, Duration wait_max) {
+    Bell& bell = role == Role::committer ? commits_ : work_;
+    const std::uint32_t heard = bell.rung;
+    Decision next = decide(role);
     Status status;
     switch (next.what) {
       case Decision::What::run:
@@ -110,10 +142,7 @@ class Traversal::Impl {
         ring_all();
         return runtime::LoopStep::finished;
       case Decision::What::wait:
-        wait(work_, heard, next.until, wait_max);
-        return runtime::LoopStep::idle;
-      case Decision::What::rest:
-        wait(place_, heard_place, MonoTime::max(), wait_max);
+        wait(bell, heard, next.until, wait_max);
         return runtime::LoopStep::idle;
     }
     if (!status.ok()) {
@@ -124,44 +153,65 @@ class Traversal::Impl {
     return runtime::LoopStep::again;
   }
 
-  Decision decide() {
+  Decision decide(Role role) {
     using What = Decision::What;
     const MonoTime now = options_.clock->mono();
     const MutexLock lock(mutex_);
-    const bool something = !uncommitted_.changes.empty();
-    const bool may_commit = something && !committing_;
     if (!failure_.ok()) return {.what = committing_ ? What::wait : What::finish};
-    if (stop_.stop_requested()) {
-      if (may_commit) return begin_commit();
-      return {.what = committing_ ? What::wait : What::finish};
-    }
+    const bool stopping = stop_.stop_requested();
+    const bool something = !uncommitted_.empty();
     const bool due = uncommitted_.bytes >= options_.commit_bytes ||
                      (something && now - uncommitted_.since >= options_.commit_every);
-    if (due && may_commit) return begin_commit();
-    if (busy_ == options_.threads) return {.what = What::rest};
+    if (role != Role::committer && !stopping) {
+      if (due && may_commit(role)) return begin_commit();
+      if (due) ask_for_commit();
+      if (auto work = next_work(now)) return std::move(*work);
+    }
+    const bool wanted = due || stopping || asked_ || role == Role::both;
+    if (wanted && may_commit(role)) return begin_commit();
+    if (something && role == Role::worker) ask_for_commit();
+    if (is_over(role, stopping)) return {.what = What::finish};
+    const auto until = role == Role::committer ? std::nullopt : coordinator_.next_due();
+    return {.what = What::wait, .until = until.value_or(MonoTime::max())};
+  }
+
+  bool may_commit(Role role) const SLUICE_ANNOTATE(requires_capability(mutex_)) {
+    return role != Role::worker && !uncommitted_.empty() && !committing_;
+  }
+
+  /// Of a worker that can do nothing before it, or finds it due.
+  void ask_for_commit() SLUICE_ANNOTATE(requires_capability(mutex_)) {
+    if (committing_ || asked_) return;
+    asked_ = true;
+    commits_.ring();
+  }
+
+  /// Whoever commits is the last to go: others may still find something.
+  bool is_over(Role role, bool stopping) const SLUICE_ANNOTATE(requires_capability(mutex_)) {
+    if (committing_ || !uncommitted_.empty()) return false;
+    if (role == Role::committer && busy_ > 0) return false;
+    return stopping || (!coordinator_.pulling() && coordinator_.done());
+  }
+
+  std::optional<Decision> next_work(MonoTime now) SLUICE_ANNOTATE(requires_capability(mutex_)) {
+    using What = Decision::What;
     if (const auto pull = coordinator_.needs_pull(); pull.needed && !coordinator_.pulling()) {
       coordinator_.begin_pull();
       ++busy_;
-      return {.what = What::pull, .pull = pull};
+      return Decision{.what = What::pull, .pull = pull};
     }
     // Not faster than the disk takes it.
-    if (uncommitted_.bytes < 4 * options_.commit_bytes) {
-      Status looked;
-      auto task = coordinator_.next(now, [&](const FolderTask& dst) {
-        const auto listed = is_listed(dst);
-        if (!listed) looked = listed.error();
-        return listed.value_or(false);
-      });
-      if (!looked.ok()) return give_up(looked);
-      if (task) {
-        ++busy_;
-        return {.what = What::run, .task = std::move(task)};
-      }
-    }
-    if (may_commit) return begin_commit();
-    if (!something && !committing_ && !coordinator_.pulling() && coordinator_.done())
-      return {.what = What::finish};
-    return {.what = What::wait, .until = coordinator_.next_due().value_or(MonoTime::max())};
+    if (uncommitted_.bytes >= 4 * options_.commit_bytes) return std::nullopt;
+    Status looked;
+    auto task = coordinator_.next(now, [&](const FolderTask& dst) {
+      const auto listed = is_listed(dst);
+      if (!listed) looked = listed.error();
+      return listed.value_or(false);
+    });
+    if (!looked.ok()) return give_up(looked);
+    if (!task) return std::nullopt;
+    ++busy_;
+    return Decision{.what = What::run, .task = std::move(task)};
   }
 
   /// What was put aside for a look that failed would wait for ever.
@@ -173,7 +223,7 @@ class Traversal::Impl {
 
   Decision begin_commit() SLUICE_ANNOTATE(requires_capability(mutex_)) {
     committing_ = true;
-    place_.ring();
+    asked_ = false;
     return {.what = Decision::What::commit};
   }
 
@@ -201,11 +251,10 @@ class Traversal::Impl {
     const MonoTime now = options_.clock->mono();
     const MutexLock lock(mutex_);
     --busy_;
-    if (uncommitted_.changes.empty()) uncommitted_.since = now;
+    if (uncommitted_.empty()) uncommitted_.since = now;
     for (FolderTask& child : outcome.children)
       if (!coordinator_.add(std::move(child))) ++uncommitted_.dropped[index_of(task.side)];
-    uncommitted_.bytes += outcome.change.bytes();
-    uncommitted_.changes.push_back(std::move(outcome.change));
+    uncommitted_.add(outcome.change);
     if (!outcome.again)
       uncommitted_.finished.push_back(name_of(task));
     else if (outcome.failed_attempts == 0)
@@ -214,6 +263,7 @@ class Traversal::Impl {
       coordinator_.again(std::move(*outcome.again), now + backoff(outcome.failed_attempts));
     // Children, or something to commit: somebody may be waiting for either.
     work_.ring();
+    if (stop_.stop_requested()) commits_.ring();
     return {};
   }
 
@@ -242,11 +292,11 @@ class Traversal::Impl {
   }
 
   Status commit() {
-    Uncommitted batch;
     {
       const MutexLock lock(mutex_);
-      std::swap(batch, uncommitted_);
+      std::swap(batch_, uncommitted_);
     }
+    const Uncommitted& batch = batch_;
     const Status status = write(batch);
     if (status.ok() && probe_.durable)
       for (const TaskName& task : batch.finished) probe_.durable(task);
@@ -258,45 +308,36 @@ class Traversal::Impl {
     if (!status.ok()) return status;
     for (const TaskName& task : batch.finished) coordinator_.durable(task);
     const MonoTime now = options_.clock->mono();
-    for (FolderTask& task : batch.unfinished) coordinator_.again(std::move(task), now);
+    for (FolderTask& task : batch_.unfinished) coordinator_.again(std::move(task), now);
     for (const Side side : {Side::src, Side::dst})
       coordinator_.dropped_are_durable(side, batch.dropped[index_of(side)]);
+    batch_.clear();
     return {};
   }
 
-  /// In the order in which it was found, so that no child comes before its parent.
   Status write(const Uncommitted& batch) {
-    for (std::size_t begin = 0; begin < batch.changes.size();) {
-      std::size_t end = begin;
-      std::size_t bytes = 0;
-      while (end < batch.changes.size() &&
-             (end == begin || bytes + batch.changes[end].bytes() <= kChangeBytesMax))
-        bytes += batch.changes[end++].bytes();
+    for (const Change& change : batch.changes) {
+      if (change.empty()) continue;
       State state = context_.state;
       state.next_id = next_id_.load();
-      Tallies moved;
-      for (std::size_t i = begin; i < end; ++i)
-        for (const auto& [key, delta] : batch.changes[i].tallies()) {
-          moved[key] += delta;
-          if (key.what == Tally::drift) state.drifted += static_cast<std::uint64_t>(delta);
-        }
+      for (const auto& [key, delta] : change.tallies())
+        if (key.what == Tally::drift) state.drifted += static_cast<std::uint64_t>(delta);
       SLUICE_TRY(context_.store.run([&](kv::Transaction& txn) -> Status {
-        for (std::size_t i = begin; i < end; ++i) batch.changes[i].apply(txn);
-        for (const auto& [key, delta] : moved)
+        change.apply(txn);
+        for (const auto& [key, delta] : change.tallies())
           if (delta != 0) txn.add(keys::tally(key), delta);
         txn.put(keys::state(), encode(state));
         return {};
       }));
       context_.state = state;
       ++progress_.commits;
-      begin = end;
     }
     return {};
   }
 
   void ring_all() {
     work_.ring();
-    place_.ring();
+    commits_.ring();
   }
 
   Context context_;
@@ -304,15 +345,18 @@ class Traversal::Impl {
   const TraversalProbe probe_;
   std::stop_token stop_;
   std::atomic<FolderId> next_id_;
+  FreshListings fresh_;
   FolderTasks tasks_;
   TraversalProgress progress_;
-  Bell work_;   // There may be something to do.
-  Bell place_;  // One that was busy is not for a while.
+  Bell work_;     // There may be something to do.
+  Bell commits_;  // There may be something to commit.
   Mutex mutex_;
   Coordinator coordinator_ SLUICE_GUARDED_BY(mutex_);
   Uncommitted uncommitted_ SLUICE_GUARDED_BY(mutex_);
+  Uncommitted batch_;  // Of whoever is committing; else empty.
   bool committing_ SLUICE_GUARDED_BY(mutex_) = false;
-  unsigned busy_ SLUICE_GUARDED_BY(mutex_) = 0;  // At a task; right as long as nothing has failed.
+  bool asked_ SLUICE_GUARDED_BY(mutex_) = false;  // For a commit, which has not begun.
+  unsigned busy_ SLUICE_GUARDED_BY(mutex_) = 0;   // At a task; right as long as nothing has failed.
   Status failure_ SLUICE_GUARDED_BY(mutex_);
 };
 

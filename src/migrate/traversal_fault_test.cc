@@ -151,8 +151,9 @@ TEST(TraversalFault, an_entry_of_the_destination_that_cannot_be_looked_at_is_cou
   class Unreadable final : public Tree {
    public:
     explicit Unreadable(Tree& tree) : tree_(tree) {}
-    Fault list(std::string_view path, Listing& scratch, const PageSink& sink) override {
-      return tree_.list(path, scratch, [&](Listing& page) {
+    Fault list(std::string_view path, const FolderStamp& seen, Listing& scratch,
+               const PageSink& sink) override {
+      return tree_.list(path, seen, scratch, [&](Listing& page) {
         Listing changed;
         for (std::size_t i = 0; i < page.size(); ++i) {
           Entry entry = page.at(i);

@@ -169,7 +169,7 @@ TEST(Traversal, a_destination_that_is_not_there_counts_as_empty) {
   Worlds worlds("depth=2");
   class Absent final : public Tree {
    public:
-    Fault list(std::string_view, Listing&, const PageSink&) override {
+    Fault list(std::string_view, const FolderStamp&, Listing&, const PageSink&) override {
       ADD_FAILURE() << "listed";
       return {.error = ENOENT};
     }

@@ -54,7 +54,10 @@ class Tree {
   /// Delivers every entry of the directory but "." and "..". `scratch` is the caller's, so that its
   /// memory is used again; it is handed to `sink` as the page. An entry whose attributes cannot be
   /// read is delivered with its `error`; one that vanished in between makes the listing `changed`.
-  virtual Fault list(std::string_view path, Listing& scratch, const PageSink& sink) = 0;
+  /// `seen`: of the directory, by the listing of its parent; if it is still the same afterwards,
+  /// the directory has not changed meanwhile, which saves a look at it.
+  virtual Fault list(std::string_view path, const FolderStamp& seen, Listing& scratch,
+                     const PageSink& sink) = 0;
 
   /// What is known of the root itself. Its name is empty.
   virtual Fault stat_root(Listing& one) = 0;

@@ -31,8 +31,7 @@ class CheckedBlock final : public EntryStream {
     for (;;) {
       if (reader_) {
         SLUICE_LET(entry, reader_->next());
-        entry_ = entry;
-        if (entry_) return count();
+        if (entry != nullptr) return count(entry);
         reader_.reset();
       }
       if (next_chunk_ == chunks_) return nullptr;
@@ -60,14 +59,14 @@ class CheckedBlock final : public EntryStream {
     return {};
   }
 
-  const Entry* count() {
-    if (entries_ != 0 && entry_->name <= last_)
+  const Entry* count(const Entry* entry) {
+    if (entries_ != 0 && entry->name <= last_)
       scan_.problem(4, "the names of " + directory_text(id_) + std::string(side_text(part_)) +
                            " are not in order");
-    last_ = entry_->name;
+    last_ = entry->name;
     ++entries_;
     ++scan_.report.entries;
-    return &*entry_;
+    return entry;
   }
 
   VerifyScan& scan_;
@@ -78,7 +77,6 @@ class CheckedBlock final : public EntryStream {
   std::uint32_t next_chunk_ = 0;
   std::string chunk_;
   std::optional<ChunkReader> reader_;
-  std::optional<Entry> entry_;
   std::string last_;
   std::uint64_t entries_ = 0;
 };
@@ -184,10 +182,10 @@ class FolderCheck {
                            " has another number of entries on the destination than its record "
                            "says");
     if (is_above_root()) return {};
-    if (src_tallies_ != without_zeros(src_.tallies))
+    if (src_counts_.at_level(level_below()) != without_zeros(src_.tallies))
       scan_.problem(5, name() + " of the source contributes other counts than its block has");
     if (!settled_) return {};
-    if (dst_tallies_ != without_zeros(dst_->tallies))
+    if (dst_counts_.at_level(level_below()) != without_zeros(dst_->tallies))
       scan_.problem(5, name() + " of the destination contributes other counts than its block has");
     return check_work();
   }
@@ -201,9 +199,7 @@ class FolderCheck {
       if (src->id != 0)
         child = reach(*src);
       else
-        ++src_tallies_[{.what = Tally::src,
-                        .level = level_below(),
-                        .which = static_cast<std::uint8_t>(status_on_src(*src))}];
+        src_counts_.add(Tally::src, status_on_src(*src), 1);
     }
     if (!dst_) return {};
     const bool known = dst_->status == TraversalStatus::successful || dst_->changed;
@@ -214,11 +210,10 @@ class FolderCheck {
       child->set_attributes = copy_status(verdict) == CopyStatus::pending;
     }
     SLUICE_LET(outcome, outcome_of(entry_name));
-    count(dst_tallies_, level_below(),
-          {.src = src,
-           .dst = dst,
-           .verdict = verdict,
-           .copy = outcome.value_or(copy_status(verdict))});
+    count(dst_counts_, {.src = src,
+                        .dst = dst,
+                        .verdict = verdict,
+                        .copy = outcome.value_or(copy_status(verdict))});
     const WorkKey here{.level = src_.level, .id = id_, .chunk = chunk};
     plan(asked_, here, src, verdict);
     // A copy passes over what is excluded, and takes the step away.
@@ -303,8 +298,8 @@ class FolderCheck {
   bool settled_ = false;
   std::unique_ptr<EntryStream> copied_;
   const Entry* copied_entry_ = nullptr;
-  Tallies src_tallies_;
-  Tallies dst_tallies_;
+  NameCounts src_counts_;
+  NameCounts dst_counts_;
   std::set<WorkKey> asked_;
   std::set<WorkKey> needed_;
 };

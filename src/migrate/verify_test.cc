@@ -17,7 +17,7 @@ using testing::everything;
 using testing::problems;
 using testing::rows_of;
 
-void put(kv::Store& store, const std::string& key, const std::string& value) {
+void put(kv::Store& store, std::string_view key, std::string_view value) {
   ASSERT_TRUE(store.run([&](kv::Transaction& txn) -> Status {
     txn.put(key, value);
     return {};

@@ -53,7 +53,7 @@ Result<Records> read_records(kv::Store& store, FolderId id, bool with_names) {
 
 std::unique_ptr<EntryStream> block_of(kv::Store& store, Part part, FolderId id,
                                       const std::optional<Folder>& folder, std::string first) {
-  if (!folder || folder->chunks == 0) return no_entries();
+  if (!folder || folder->chunks == 0) return std::make_unique<NoEntries>();
   return std::make_unique<BlockStream>(
       store,
       BlockStream::Block{
