@@ -2,6 +2,7 @@
 // What a local tree says of directories that cannot be read, that change meanwhile, or that are
 // mounted.
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <thread>
 
@@ -181,6 +183,35 @@ TEST(LocalTreeFault, one_that_changes_after_it_was_found_as_its_parent_saw_it_ha
     if (page == 1) folder.change();
   });
   EXPECT_EQ(spelled(listed.fault), "getdents64 errno 0 changed");
+}
+
+/// One page, which nobody sees before it is whole, but more than is read from the directory at
+/// once.
+TEST(LocalTreeFault, a_move_while_one_page_is_read_is_noticed) {
+  SeenFolder folder(0);
+  constexpr int kNames = 6'000;
+  for (int number = 0; number < kNames; ++number)
+    test::write_file(folder.dir / ("names/" + std::string(40, 'x') + five_digits(number)), "");
+  test::write_file(folder.dir / "names/here", "");
+  std::atomic<int> moves = 0;
+  const std::jthread mover([&](const std::stop_token& stop) {
+    for (; !stop.stop_requested(); ++moves) {
+      ::poll(nullptr, 0, 20);  // The next step of a coarse clock.
+      const bool back = moves % 2 != 0;
+      fs::rename(folder.dir / (back ? "names/there" : "names/here"),
+                 folder.dir / (back ? "names/here" : "names/there"));
+    }
+  });
+  for (int noticed = 0; noticed < 3;) {
+    ASSERT_LT(moves, 3'000);
+    folder.seen = stamp_of(list_all(*folder.tree, "").at("names"));
+    const Listed listed = folder.list();
+    ASSERT_EQ(listed.fault.error, 0);
+    noticed += listed.fault.changed ? 1 : 0;
+    if (listed.fault.changed) continue;
+    EXPECT_EQ(listed.all.size(), static_cast<std::size_t>(kNames) + 1);
+    EXPECT_NE(listed.find("here").has_value(), listed.find("there").has_value());
+  }
 }
 
 TEST(LocalTreeFault, a_change_whose_mtime_was_put_back_is_seen) {
