@@ -102,10 +102,7 @@ class PackedEntry {
     std::memcpy(at_, hash.data(), hash.size());
     at_ += hash.size();
   }
-  void name(std::string_view suffix) {
-    std::memcpy(at_, suffix.data(), suffix.size());
-    at_ += suffix.size();
-  }
+  void name(std::string_view suffix) { at_ = std::copy(suffix.begin(), suffix.end(), at_); }
   std::string_view view() const { return {bytes_, static_cast<std::size_t>(at_ - bytes_)}; }
 
  private:
