@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "base/check.h"
 #include "kv/keys.h"
@@ -39,9 +40,13 @@ Overlay::Write& Overlay::write_to(std::string_view key) {
   bytes_ += key.size();
   auto& hint = hints_[hint_of(key)];
   auto it = hint;
-  if (it == writes_.end() || !(it->first < key) || (++it != writes_.end() && !(key < it->first)))
+  bool is_new =
+      it != writes_.end() && it->first < key && (++it == writes_.end() || key < it->first);
+  if (!is_new) {
     it = writes_.lower_bound(key);
-  if (it == writes_.end() || it->first != key) it = writes_.emplace_hint(it, keep(key), Write{});
+    is_new = it == writes_.end() || it->first != key;
+  }
+  if (is_new) it = writes_.emplace_hint(it, keep(key), Write{});
   hint = it;
   return it->second;
 }
@@ -162,7 +167,9 @@ Status Overlay::apply(Sink& sink, const Commit& commit) const {
 }
 
 void Overlay::clear() {
-  writes_.clear();
+  // Its nodes lie in the arena and have nothing to destroy: no need to visit each.
+  static_assert(std::is_trivially_destructible_v<Writes::value_type>);
+  std::construct_at(&writes_, &arena_);
   hints_.fill(writes_.end());
   erased_.clear();
   stamped_.clear();
