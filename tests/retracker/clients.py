@@ -17,34 +17,41 @@ import urllib.error
 import urllib.request
 
 from harness import PATIENCE
-from tracker import decode, wait_until
+from tracker import encode, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"  # Debian's own, which its libtorrent belongs to.
 PORTS = (10000, 29999)  # Below those that the system gives to whoever asks for any.
+PIECE_BYTES = 1 << 15
 
 
 def missing():
     """The packages of Debian that are not there."""
     packages = [package for package, program in [
-        ("aria2", "aria2c"), ("mktorrent", "mktorrent"), ("opentracker", "opentracker"),
+        ("aria2", "aria2c"), ("opentracker", "opentracker"),
         ("transmission-daemon", "transmission-daemon")] if not shutil.which(program)]
     found = subprocess.run([PYTHON, "-c", "import libtorrent"], capture_output=True, check=False)
     return packages + (["python3-libtorrent"] if found.returncode else [])
 
 
-def free_port():
-    """A port that nobody has, for TCP and UDP."""
+def free_port(case):
+    """A port that nobody has, for TCP and UDP. Nobody else is given it until the test ends: whom it
+    is for binds it only later, and two of aria2 would share one without a word.
+    """
     while True:
         address = ("127.0.0.1", random.randint(*PORTS))
+        name = socket.socket(socket.AF_UNIX)  # The system lets go of it with us.
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp, \
                 socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
             try:
+                name.bind(f"\0sluice test port {address[1]}")
                 tcp.bind(address)
                 udp.bind(address)
             except OSError:
+                name.close()
                 continue
-            return address[1]
+        case.addCleanup(name.close)
+        return address[1]
 
 
 def read(path):
@@ -62,9 +69,12 @@ class Content:
         self.torrents = 0
         with open(os.path.join(self.folder("origin"), "content"), "wb") as file:
             file.write(self.data)
-        torrent = read(self.torrent("http://127.0.0.1/announce"))
-        start = torrent.index(b"4:info") + len("4:info")
-        self.info_hash = hashlib.sha1(torrent[start:decode(torrent, start)[1]]).digest()
+        pieces = [self.data[start:start + PIECE_BYTES]
+                  for start in range(0, len(self.data), PIECE_BYTES)]
+        self.info = {b"length": len(self.data), b"name": b"content", b"piece length": PIECE_BYTES,
+                     b"pieces": b"".join(hashlib.sha1(piece).digest() for piece in pieces),
+                     b"private": 1}
+        self.info_hash = hashlib.sha1(encode(self.info)).digest()
 
     def folder(self, name):
         path = os.path.join(self.home, name)
@@ -75,9 +85,8 @@ class Content:
         """A torrent file that names this tracker. The hash is always the same."""
         self.torrents += 1
         path = os.path.join(self.home, f"{self.torrents}.torrent")
-        subprocess.run(["mktorrent", "-p", "-l", "15", "-a", tracker, "-o", path,
-                        os.path.join(self.folder("origin"), "content")],
-                       check=True, stdout=subprocess.DEVNULL, timeout=PATIENCE)
+        with open(path, "wb") as file:
+            file.write(encode({b"announce": tracker.encode(), b"info": self.info}))
         return path
 
 
@@ -151,10 +160,10 @@ class Aria(Client):
     kind = "aria2"
 
     def command(self):
-        ports = "-".join(map(str, PORTS))
+        port = free_port(self.content.case)
         # aria2 asks UDP trackers only by the socket of its DHT, which knows nobody to begin with.
         return ["aria2c", "--no-conf", "--interface=127.0.0.1", "--disable-ipv6=true",
-                f"--listen-port={ports}", "--enable-dht=true", f"--dht-listen-port={ports}",
+                f"--listen-port={port}", "--enable-dht=true", f"--dht-listen-port={port}",
                 f"--dht-file-path={os.path.join(self.home, 'dht')}", "--enable-dht6=false",
                 "--bt-enable-lpd=false", "--enable-peer-exchange=false", "--file-allocation=none",
                 "--check-integrity=true", "--seed-ratio=0.0", "--summary-interval=0",
@@ -197,7 +206,7 @@ class Transmission(Client):
     kind = "transmission"
 
     def __init__(self, content, tracker, seeds=True):
-        self.port = free_port()
+        self.port = free_port(content.case)
         self.session = ""
         super().__init__(content, tracker, seeds)
         self.wait_while_running(self.answers, "to answer")
@@ -207,7 +216,7 @@ class Transmission(Client):
         return ["transmission-daemon", "--foreground", "--config-dir", self.home, "--no-dht",
                 "--no-lpd", "--no-utp", "--no-portmap", "--no-auth", "--bind-address-ipv4",
                 "127.0.0.1", "--rpc-bind-address", "127.0.0.1", "--port", str(self.port),
-                "--peerport", str(free_port()), "--download-dir", self.folder]
+                "--peerport", str(free_port(self.content.case)), "--download-dir", self.folder]
 
     def kill(self):
         super().kill()

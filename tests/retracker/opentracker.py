@@ -20,7 +20,7 @@ class OpenTracker(Program):
         case.write("opentracker/list", "".join(one.hex() + "\n" for one in [*hashes, PROBE]))
         os.chmod(folder, 0o755)
         os.chmod(case.path("opentracker/list"), 0o644)
-        self.port = free_port()
+        self.port = free_port(case)
         config = case.write("opentracker.conf", f"listen.tcp 127.0.0.1:{self.port}\n"
                             f"listen.udp 127.0.0.1:{self.port}\naccess.whitelist list\n"
                             f"tracker.rootdir {folder}\ntracker.user nobody\n")
