@@ -13,6 +13,12 @@ find_library(SLUICE_XXHASH_ARCHIVE libxxhash.a REQUIRED)
 add_library(sluice_xxhash STATIC IMPORTED GLOBAL)
 set_target_properties(sluice_xxhash PROPERTIES IMPORTED_LOCATION ${SLUICE_XXHASH_ARCHIVE})
 
+# For a program whose threads give each other memory all the time: see its CMakeLists.txt.
+find_library(SLUICE_JEMALLOC_ARCHIVE libjemalloc.a REQUIRED)
+add_library(sluice_jemalloc STATIC IMPORTED GLOBAL)
+set_target_properties(sluice_jemalloc PROPERTIES IMPORTED_LOCATION ${SLUICE_JEMALLOC_ARCHIVE})
+target_link_libraries(sluice_jemalloc INTERFACE Threads::Threads)
+
 add_library(sluice_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt.cc)
 target_compile_features(sluice_fmt PUBLIC cxx_std_20)
 

@@ -59,7 +59,7 @@ copyright() {
   echo "Sluice, under these terms:"
   echo
   cat "$here/../LICENSE"
-  for package in liblmdb-dev libxxhash-dev libfmt-dev libc6-dev; do
+  for package in liblmdb-dev libxxhash-dev libjemalloc-dev libfmt-dev libc6-dev; do
     printf '\nThe programs contain parts of %s, under these terms:\n\n' "$package"
     cat "/usr/share/doc/$package/copyright"
   done

@@ -15,6 +15,13 @@
 #include "sluice-migrate/commands.h"
 #include "sluice-migrate/context.h"
 
+// jemalloc reads it before main(). One arena for the few threads there are, and what is free goes
+// back to the system after a second: --memory is kept by not holding on to more.
+extern "C" {
+extern const char* malloc_conf;
+const char* malloc_conf = "narenas:1,dirty_decay_ms:1000";
+}
+
 namespace sluice::cli {
 namespace {
 
