@@ -117,6 +117,7 @@ Result<Compared> compare_trees(const Context& context, CompareWish wish, const T
   }
   SLUICE_TRY(migrate::drop_vanished(store));
   wish.traversal.clock = &context.clock();
+  wish.traversal.own_descriptors = true;
   migrate::Traversal traversal(
       {.store = store, .src = *roots.src, .dst = *roots.dst, .settings = settings, .state = state},
       wish.traversal);

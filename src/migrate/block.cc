@@ -50,6 +50,9 @@ static_assert(kBodyBytesMax / kEntryBytesMin < 1 << 14, "the count takes at most
 static_assert(kNumbersBytesMax + kNameBytesMax + kTargetBytesMax <= kBodyBytesMax,
               "an empty chunk takes every entry");
 
+/// Of the body that the entries of a usual directory make.
+constexpr std::size_t kUsualBytes = 500;
+
 std::uint8_t byte_of(char c) {
   return static_cast<std::uint8_t>(c);
 }
@@ -248,6 +251,7 @@ bool ChunkWriter::add(const Entry& entry) {
   packed.name(suffix);
   if (body_.size() + packed.view().size() + entry.target.size() > kBodyBytesMax) return false;
 
+  if (body_.empty()) body_.reserve(kUsualBytes);
   body_.append(packed.view());
   if (!entry.target.empty()) body_.append(entry.target);
   name_last_.assign(entry.name);
@@ -261,7 +265,7 @@ bool ChunkWriter::add(const Entry& entry) {
 }
 
 std::string ChunkWriter::finish() {
-  std::string chunk = codec::RecordWriter(kChunkFormat, body_.size() + kAroundBytes, spare_text())
+  std::string chunk = codec::RecordWriter(kChunkFormat, body_.size() + kAroundBytes)
                           .field(kFieldEntries, entries_)
                           .field(kFieldBody, body_)
                           .finish();

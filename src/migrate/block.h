@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "migrate/entry.h"
-#include "migrate/spare_text.h"
 
 namespace sluice::migrate {
 
@@ -28,11 +27,6 @@ inline constexpr std::size_t kTargetBytesMax = 4096;
 /// chunk can be read by itself. One thread.
 class ChunkWriter {
  public:
-  ChunkWriter() : body_(spare_text()) {}
-  ~ChunkWriter() { keep_text(std::move(body_)); }
-  ChunkWriter(const ChunkWriter&) = delete;
-  ChunkWriter& operator=(const ChunkWriter&) = delete;
-
   /// Whether the entry was taken. False: the chunk would be too large; finish() it, then add() the
   /// entry to the next. An empty chunk takes every entry. The name must come after the one before,
   /// across chunks too (checked, as are the limits above and that `mode` is permission bits); only

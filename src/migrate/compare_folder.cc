@@ -22,7 +22,8 @@ class FolderComparison {
         builder_(context.store, {.part = Part::dst,
                                  .id = task.id,
                                  .generation = folder.generation,
-                                 .leftovers = task.pulled}),
+                                 .in_ledger = task.in_ledger,
+                                 .leftovers = task.leftovers}),
         children_(outcome, task.pending.expanded) {}
 
   /// Whether the destination's entries are known: listed, or known to be none.
@@ -43,7 +44,6 @@ class FolderComparison {
       SLUICE_LET(built, builder_.finish(outcome_.change));
       folder_.chunks = built.chunks;
       folder_.entries = built.entries;
-      keep_text(std::move(built.only_chunk));
       folder_.tallies = counts_.at_level(task_.level + 1);
       if (folder_.set_attributes)
         work_.insert({.pass = Pass::attributes, .level = task_.level, .id = task_.id});
@@ -166,7 +166,8 @@ Result<FolderOutcome> FolderTasks::compare(const FolderTask& task) {
   Sorter sorter(context_.store, {.side = Side::dst,
                                  .id = task.id,
                                  .bytes_max = context_.listing_bytes_max,
-                                 .leftovers = task.pulled});
+                                 .in_ledger = task.in_ledger,
+                                 .leftovers = task.leftovers});
   NoEntries none;
   std::optional<BlockStream> stored;
   EntryStream* dst = &none;

@@ -114,6 +114,13 @@ std::optional<FolderTask> Coordinator::next(MonoTime now, const SrcListed& src_l
   return take(Side::src, src_listed);
 }
 
+std::size_t Coordinator::ready() const {
+  std::size_t count = 0;
+  for (const Lane& lane : lanes_)
+    if (!lane.ready.empty()) count += lane.ready.begin()->second.size();
+  return count;
+}
+
 std::optional<MonoTime> Coordinator::next_due() const {
   if (waiting_.empty()) return std::nullopt;
   return waiting_.begin()->first;

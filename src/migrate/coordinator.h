@@ -66,6 +66,9 @@ class Coordinator {
   /// that its source is durable.
   using SrcListed = std::function<bool(const FolderTask&)>;
   std::optional<FolderTask> next(MonoTime now, const SrcListed& src_listed);
+  /// How many tasks of the lowest level, of each side, wait for nothing but their turn, or for the
+  /// gate.
+  std::size_t ready() const;
   /// When the next waiting task may start; nothing if none waits.
   std::optional<MonoTime> next_due() const;
 

@@ -72,6 +72,23 @@ TEST(Coordinator, a_task_after_a_fault_waits_for_its_time) {
   EXPECT_EQ(coordinator.next_due(), std::nullopt);
 }
 
+TEST(Coordinator, those_of_the_lowest_level_of_each_side_are_ready) {
+  FolderTask lower = task_of(Side::src, 9);
+  ++lower.level;
+  auto coordinator =
+      with({task_of(Side::src, 2), task_of(Side::src, 3), lower}, {task_of(Side::dst, 2)});
+  EXPECT_EQ(coordinator.ready(), 3u);
+  // Of the destination nothing may start, so that one waits for its source now.
+  ASSERT_TRUE(coordinator.next({}, never));
+  EXPECT_EQ(coordinator.ready(), 1u);
+  ASSERT_TRUE(coordinator.next({}, never));
+  EXPECT_EQ(coordinator.ready(), 1u) << "the level below";
+  ASSERT_TRUE(coordinator.next({}, never));
+  EXPECT_EQ(coordinator.ready(), 0u);
+  coordinator.durable({.side = Side::src, .level = task_of(Side::src, 2).level, .id = 2});
+  EXPECT_EQ(coordinator.ready(), 1u);
+}
+
 TEST(Coordinator, what_does_not_fit_is_pulled_once_it_is_durable) {
   auto coordinator = with({task_of(Side::src, 1)}, {}, {.tasks_max = 1});
   EXPECT_FALSE(coordinator.add(task_of(Side::src, 2)));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
+#include "migrate/copy_ground.h"
+
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include <cerrno>
 #include <memory>
 
-#include "migrate/copy_unit.h"
 #include "migrate/temp_name.h"
 #include "migrate/tree.h"
 

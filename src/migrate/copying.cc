@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "migrate/bell.h"
 #include "migrate/copy_unit.h"
 
 namespace sluice::migrate {
@@ -90,7 +91,8 @@ class Copying::Impl {
                                                          .copy = options_,
                                                          .rules = std::move(rules),
                                                          .progress = progress_,
-                                                         .resumed = context_.state.copy_begun}));
+                                                         .resumed = context_.state.copy_begun,
+                                                         .announce = [this] { bell_.ring(); }}));
     ground_ = std::move(ground);
     SLUICE_TRY(note_begun(true));
     for (const Pass pass :
@@ -128,7 +130,7 @@ class Copying::Impl {
     }
     // How much may be removed is counted exactly: one after another.
     const unsigned threads = pass == Pass::deletes ? 1 : options_.threads;
-    const std::stop_callback on_stop(stop_, [this] { ring(); });
+    const std::stop_callback on_stop(stop_, [this] { bell_.ring(); });
     std::latch ended(threads);
     for (unsigned i = 0; i < threads; ++i)
       executor.start({.name = "copy", .step = [this, &ended](Duration wait_max) {
@@ -143,19 +145,22 @@ class Copying::Impl {
     return {};
   }
 
-  enum class What : std::uint8_t { run, pull, commit, wait, finish };
+  enum class What : std::uint8_t { run, help, pull, commit, wait, finish };
   struct Decision {
     What what = What::wait;
     WorkKey work = {};
   };
 
   runtime::LoopStep step(Duration wait_max) {
-    const std::uint32_t heard = bell_.load(std::memory_order_acquire);
+    const std::uint32_t heard = bell_.heard();
     const Decision next = decide();
     Status status;
     switch (next.what) {
       case What::run:
         status = run_one(next.work);
+        break;
+      case What::help:
+        ground_->loops.help();
         break;
       case What::pull:
         status = pull();
@@ -164,19 +169,19 @@ class Copying::Impl {
         status = commit();
         break;
       case What::finish:
-        ring();
+        bell_.ring();
         return runtime::LoopStep::finished;
       case What::wait: {
         const MonoTime until =
             wait_max < Duration::max() ? options_.clock->mono() + wait_max : MonoTime::max();
-        options_.clock->wait(bell_, heard, until);
+        bell_.wait(*options_.clock, heard, until);
         return runtime::LoopStep::idle;
       }
     }
     if (!status.ok()) {
       const MutexLock lock(mutex_);
       if (failure_.ok()) failure_ = status;
-      ring();
+      bell_.ring();
     }
     return runtime::LoopStep::again;
   }
@@ -199,6 +204,7 @@ class Copying::Impl {
         ++running_;
         return run;
       }
+      if (ground_->loops.want_help()) return {What::help};
     }
     if (something && !busy_ && running_ == 0) return begin(What::commit);
     const bool nothing_left = stopping || (queue_.empty() && !more_);
@@ -242,16 +248,17 @@ class Copying::Impl {
     more_ = found.size() == kUnitsMax;
     if (!found.empty()) (reverse ? rest_.end : rest_.begin) = reverse ? last : last + '\0';
     queue_.insert(queue_.end(), found.begin(), found.end());
-    ring();
+    bell_.ring();
     return status;
   }
 
   Status run_one(const WorkKey& work) {
-    auto outcome = run_unit(*ground_, work, stop_, deletes_left());
+    auto outcome =
+        run_unit({.ground = *ground_, .work = work, .stop = stop_, .deletes_left = deletes_left()});
     const MonoTime now = options_.clock->mono();
     const MutexLock lock(mutex_);
     --running_;
-    ring();
+    bell_.ring();
     if (!outcome) return outcome.error();
     if (uncommitted_.outcomes.empty()) uncommitted_.since = now;
     deleted_ += outcome->deleted;
@@ -281,7 +288,7 @@ class Copying::Impl {
     const MutexLock lock(mutex_);
     busy_ = false;
     if (!status.ok() && failure_.ok()) failure_ = status;
-    ring();
+    bell_.ring();
     return status;
   }
 
@@ -321,18 +328,13 @@ class Copying::Impl {
     return {};
   }
 
-  void ring() {
-    bell_.fetch_add(1, std::memory_order_release);
-    Clock::wake(bell_);
-  }
-
   Context context_;
   const CopyOptions options_;
   std::optional<Limiter> limiter_;
   std::unique_ptr<CopyGround> ground_;
   CopyProgress progress_;
   std::stop_token stop_;
-  std::atomic<std::uint32_t> bell_ = 0;
+  Bell bell_;
   Mutex mutex_;
   Pass pass_ SLUICE_GUARDED_BY(mutex_) = Pass::folders;
   kv::Range rest_ SLUICE_GUARDED_BY(mutex_);  // Not pulled yet.

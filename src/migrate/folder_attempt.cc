@@ -12,14 +12,13 @@ void try_again(const FolderTask& task, const Fault& fault, FolderOutcome& outcom
   outcome.again->pending.error = static_cast<std::uint32_t>(fault.error);
   outcome.failed_attempts = outcome.again->pending.attempts;
   // Kept in the ledger, so that a crash does not start the count anew.
-  outcome.change.put_made(keys::pending(task.side, task.level, task.id),
-                          encode(outcome.again->pending));
+  outcome.change.put(keys::pending(task.side, task.level, task.id), encode(outcome.again->pending));
 }
 
 /// What is written ahead of a directory that a kill keeps out of the ledger would stay for ever.
 void wait_for_the_ledger(const FolderTask& task, FolderOutcome& outcome) {
   outcome.again = task;
-  outcome.again->pulled = true;  // As good as: it is run again when it is there.
+  outcome.again->in_ledger = true;  // By the time when it is run again.
 }
 
 }  // namespace
@@ -68,7 +67,7 @@ void make_pending(Change& change, Side side, const FolderTask& child,
       change.add(tally_of(side, child.level, *status), -1);
   }
   change.add(tally_of(side, child.level, TraversalStatus::pending), 1);
-  change.put_made(keys::pending(side, child.level, child.id), encode(child.pending));
+  change.put(keys::pending(side, child.level, child.id), encode(child.pending));
 }
 
 namespace {
@@ -108,8 +107,7 @@ Status add_child(kv::Store& store, FolderOutcome& outcome, const FolderTask& par
 void go_on_after(FolderOutcome& outcome, const FolderTask& task, const std::string& expanded) {
   outcome.again = task;
   outcome.again->pending.expanded = expanded;
-  outcome.change.put_made(keys::pending(task.side, task.level, task.id),
-                          encode(outcome.again->pending));
+  outcome.change.put(keys::pending(task.side, task.level, task.id), encode(outcome.again->pending));
 }
 
 void finish_folder(FolderOutcome& outcome, const FolderTask& task, const Folder& folder,
@@ -117,7 +115,7 @@ void finish_folder(FolderOutcome& outcome, const FolderTask& task, const Folder&
   Change& change = outcome.change;
   if (before) change.add(before->tallies, -1);
   change.add(folder.tallies, 1);
-  change.put_made(keys::folder(task.side, task.id), encode(folder));
+  change.put(keys::folder(task.side, task.id), encode(folder));
   if (outcome.again) return;  // It stays pending until all its children are.
   change.add(tally_of(task.side, task.level, TraversalStatus::pending), -1);
   if (const auto status = counted_as(task.side, folder))

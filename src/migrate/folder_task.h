@@ -25,10 +25,9 @@ struct FolderTask {
   FolderId id = 0;
   std::string path = {};
   PendingFolder pending = {};
-  FolderStamp seen = {};  ///< By its parent's listing, if that was in this process.
-  /// It was pending in the ledger before: a process that was killed may have begun with it, and
-  /// something of it may be written before it is done.
-  bool pulled = false;
+  FolderStamp seen = {};   ///< By its parent's listing, if that was in this process.
+  bool in_ledger = false;  ///< As pending: something of it may be written before it is done.
+  bool leftovers = false;  ///< A process that was killed may have done so.
 };
 
 /// Which one.

@@ -102,10 +102,7 @@ void Change::append(char what, std::string_view first, std::string_view second) 
     std::memcpy(bytes, &narrow, sizeof narrow);
     text_.append(bytes, sizeof narrow);
   };
-  if (text_.capacity() < kUsualBytes) {
-    if (text_.empty()) text_ = spare_text();
-    text_.reserve(kUsualBytes);
-  }
+  if (text_.empty()) text_.reserve(kUsualBytes);
   text_.push_back(what);
   number(first.size());
   number(second.size());
@@ -127,8 +124,7 @@ void Change::erase_range(const kv::Range& range) {
 void Change::move_to(Change& all) {
   all.text_.append(text_);
   all.add(tallies_, 1);
-  keep_text(std::exchange(text_, {}));
-  tallies_.clear();
+  clear();
 }
 
 void Change::apply(kv::Transaction& txn) const {
@@ -171,6 +167,10 @@ Status write(kv::Store& store, const Change& change) {
 
 Result<std::optional<Folder>> read_folder(kv::Reader& reader, Side side, FolderId id) {
   return read_record<Folder>(reader, keys::folder(side, id), decode_folder);
+}
+
+Result<std::optional<FolderPlace>> read_folder_place(kv::Reader& reader, FolderId id) {
+  return read_record<FolderPlace>(reader, keys::folder(Side::src, id), decode_folder_place);
 }
 
 Result<std::optional<FolderBlock>> read_folder_block(kv::Reader& reader, Side side, FolderId id) {
@@ -245,11 +245,11 @@ std::string join_path(std::string_view folder, std::string_view name) {
 Result<std::string> read_path(kv::Reader& reader, FolderId parent, std::string_view name) {
   std::vector<std::string> names{std::string(name)};
   for (FolderId id = parent; id != kAboveRoot && id != kRoot;) {
-    SLUICE_LET(folder, read_folder(reader, Side::src, id));
-    if (!folder || folder->parent >= id)
+    SLUICE_LET(place, read_folder_place(reader, id));
+    if (!place || place->parent >= id)
       return error(Code::corrupt, "a directory of the ledger has no parent");
-    names.push_back(std::move(folder->name));
-    id = folder->parent;
+    names.push_back(std::move(place->name));
+    id = place->parent;
   }
   std::string path;
   for (std::size_t i = names.size(); i-- > 0;) path = join_path(path, names[i]);

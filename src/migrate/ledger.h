@@ -26,7 +26,7 @@
 #include "codec/tuple.h"
 #include "migrate/compare.h"
 #include "migrate/entry.h"
-#include "migrate/spare_text.h"
+#include "migrate/tallies.h"
 
 namespace sluice::migrate {
 
@@ -64,18 +64,7 @@ inline Part part_of(Side side) {
 enum class Pass : std::uint8_t { folders = 0, files = 1, links = 2, deletes = 3, attributes = 4 };
 inline constexpr std::size_t kPasses = 5;
 
-/// Counters that commit with what they count. Stored as (what, level, which).
-enum class Tally : std::uint8_t {
-  src = 0,            ///< Entries of the source by TraversalStatus.
-  dst = 1,            ///< Of the destination.
-  verdict = 2,        ///< Names by Verdict.
-  verdict_bytes = 3,  ///< Bytes of the source (of extra ones: of the destination) by Verdict.
-  copy_files = 4,     ///< By CopyStatus, everything but folders.
-  copy_folders = 5,   ///< By CopyStatus.
-  copy_bytes = 6,     ///< By CopyStatus.
-  drift = 7,          ///< By Drift: what a new listing found different from the one before.
-  dst_bytes = 8,      ///< Bytes of the destination by Verdict.
-};
+/// Of Tally::drift.
 enum class Drift : std::uint8_t { appeared = 0, vanished = 1, changed = 2 };
 /// `in-progress` is a matter of a running process and never stored.
 enum class CopyStatus : std::uint8_t {
@@ -87,77 +76,6 @@ enum class CopyStatus : std::uint8_t {
 };
 inline constexpr std::size_t kCopyStatuses = 5;
 std::string_view status_name(CopyStatus status);
-
-struct TallyKey {
-  Tally what = Tally::src;
-  std::uint32_t level = 0;
-  std::uint8_t which = 0;
-  friend bool operator==(const TallyKey&, const TallyKey&) = default;
-  friend auto operator<=>(const TallyKey& a, const TallyKey& b) { return a.code() <=> b.code(); }
-
- private:
-  /// All three in one number, in the order in which they count.
-  std::uint64_t code() const {
-    return std::uint64_t{static_cast<std::uint8_t>(what)} << 40 | std::uint64_t{level} << 8 | which;
-  }
-};
-/// Numbers by key, in the order of keys: a map, but in one piece, as there are few of them and they
-/// are made for every directory.
-class Tallies {
- public:
-  using Row = std::pair<TallyKey, std::int64_t>;
-
-  std::int64_t& operator[](const TallyKey& key) {
-    const auto at = std::lower_bound(rows_.begin(), rows_.end(), key, kBefore);
-    if (at != rows_.end() && at->first == key) return at->second;
-    if (!rows_.empty()) return rows_.insert(at, Row(key, 0))->second;
-    rows_.reserve(kUsually);
-    return rows_.emplace_back(key, 0).second;
-  }
-  /// `key` is after all that are there.
-  void append(const TallyKey& key, std::int64_t count) {
-    if (rows_.empty()) rows_.reserve(kUsually);
-    rows_.emplace_back(key, count);
-  }
-  /// Adds all of `others`, `sign` times.
-  void add(const Tallies& others, std::int64_t sign) {
-    auto at = rows_.begin();
-    for (const Row& other : others.rows_) {
-      at = std::lower_bound(at, rows_.end(), other.first, kBefore);
-      if (at == rows_.end() || at->first != other.first) at = rows_.insert(at, Row(other.first, 0));
-      at->second += sign * other.second;
-    }
-  }
-  /// 0 if it is not there.
-  std::int64_t get(const TallyKey& key) const {
-    const auto at = std::lower_bound(rows_.begin(), rows_.end(), key, kBefore);
-    return at != rows_.end() && at->first == key ? at->second : 0;
-  }
-  bool contains(const TallyKey& key) const {
-    const auto at = std::lower_bound(rows_.begin(), rows_.end(), key, kBefore);
-    return at != rows_.end() && at->first == key;
-  }
-  void erase(const TallyKey& key) {
-    std::erase_if(rows_, [&](const Row& row) { return row.first == key; });
-  }
-  template <class Gone>
-  void erase_if(const Gone& gone) {
-    std::erase_if(rows_, gone);
-  }
-  void clear() { rows_.clear(); }
-  auto begin() const { return rows_.begin(); }
-  auto end() const { return rows_.end(); }
-  std::size_t size() const { return rows_.size(); }
-  bool empty() const { return rows_.empty(); }
-  friend bool operator==(const Tallies&, const Tallies&) = default;
-
- private:
-  static constexpr auto kBefore = [](const Row& row, const TallyKey& key) {
-    return row.first < key;
-  };
-  static constexpr std::size_t kUsually = 10;
-  std::vector<Row> rows_;
-};
 
 /// A directory that was listed, or could not be.
 struct Folder {
@@ -177,6 +95,12 @@ struct Folder {
   /// What it contributed to the counters, besides its own status: taken back when it is listed
   /// again.
   Tallies tallies = {};
+};
+
+/// Where a directory of the source is.
+struct FolderPlace {
+  FolderId parent = 0;
+  std::string name = {};
 };
 
 /// How far a directory was listed, and where what was found is.
@@ -270,7 +194,8 @@ Result<ExclusionKey> parse_exclusion(std::string_view key);
 
 std::string encode(const Folder& folder);
 Result<Folder> decode_folder(std::string_view bytes);
-Result<FolderBlock> decode_folder_block(std::string_view bytes);  ///< Of the same record.
+Result<FolderPlace> decode_folder_place(std::string_view bytes);  ///< Of the same record.
+Result<FolderBlock> decode_folder_block(std::string_view bytes);
 std::string encode(const PendingFolder& pending);
 Result<PendingFolder> decode_pending(std::string_view bytes);
 
@@ -316,11 +241,6 @@ Result<State> decode_state(std::string_view bytes);
 class Change {
  public:
   void put(std::string_view key, std::string_view value);
-  /// The same with a value that is made for this: its memory serves again.
-  void put_made(std::string_view key, std::string value) {
-    put(key, std::string_view(value));
-    keep_text(std::move(value));
-  }
   void erase(std::string_view key);
   void erase_range(const kv::Range& range);
   void add(const TallyKey& key, std::int64_t delta) {
@@ -355,7 +275,8 @@ Status write(kv::Store& store, const Change& change);
 // ---------------------------------------------------------------------------------------- reading
 
 Result<std::optional<Folder>> read_folder(kv::Reader& reader, Side side, FolderId id);
-/// What of it a comparison needs: a fraction of the cost.
+/// A part of it, at a fraction of the cost.
+Result<std::optional<FolderPlace>> read_folder_place(kv::Reader& reader, FolderId id);
 Result<std::optional<FolderBlock>> read_folder_block(kv::Reader& reader, Side side, FolderId id);
 /// Every directory of a side that has a record, in the order of ids; pages of its own transactions.
 Status each_folder(kv::Store& store, Side side,

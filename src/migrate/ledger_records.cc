@@ -20,14 +20,19 @@ constexpr RecordFormat kStateFormat{.type = 44, .major = 1, .minor = 0, .field_m
 
 constexpr RecordFormat kExclusionFormat{.type = 45, .major = 1, .minor = 0, .field_max = 3};
 
+/// One tuple of them all. As most of a directory's record is this, it is made of pieces that need
+/// no memory of their own.
 std::string pack(const Tallies& tallies) {
-  codec::TupleWriter writer;
-  for (const auto& [key, count] : tallies)
-    writer.number(static_cast<std::uint8_t>(key.what))
-        .number(key.level)
-        .number(key.which)
-        .number(count);
-  return writer.take();
+  std::string packed;
+  packed.reserve(tallies.size() * 10);
+  for (const auto& [key, count] : tallies) {
+    codec::NumberTuple numbers;
+    numbers.number(static_cast<std::uint8_t>(key.what)).number(key.level).number(key.which);
+    if (count >= 0) numbers.number(static_cast<std::uint64_t>(count));
+    packed.append(numbers);
+    if (count < 0) packed.append(codec::TupleWriter().number(count).take());
+  }
+  return packed;
 }
 
 Result<Tallies> unpack_tallies(std::string_view bytes) {
@@ -64,7 +69,7 @@ Result<T> narrow(const RecordReader& record, unsigned field) {
 /// Fields that hold their default are left out: most directories have most of them.
 class Sparse {
  public:
-  Sparse(const RecordFormat& format, std::size_t bytes) : writer_(format, bytes, spare_text()) {}
+  Sparse(const RecordFormat& format, std::size_t bytes) : writer_(format, bytes) {}
   Sparse& number(unsigned field, std::uint64_t value) {
     if (value != 0) writer_.field(field, value);
     return *this;
@@ -146,6 +151,13 @@ Result<Folder> decode_folder(std::string_view bytes) {
                 .set_attributes = set_attributes != 0,
                 .relist = relist,
                 .tallies = std::move(tallies)};
+}
+
+Result<FolderPlace> decode_folder_place(std::string_view bytes) {
+  SLUICE_LET(record, RecordReader::open(bytes, kFolderFormat));
+  SLUICE_LET(parent, record.u64_or(1, 0));
+  SLUICE_LET(name, record.bytes_or(2, ""));
+  return FolderPlace{.parent = parent, .name = std::string(name)};
 }
 
 Result<FolderBlock> decode_folder_block(std::string_view bytes) {

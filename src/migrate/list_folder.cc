@@ -30,7 +30,8 @@ class SourceListing {
         builder_(context.store, {.part = Part::src,
                                  .id = task.id,
                                  .generation = folder.generation,
-                                 .leftovers = task.pulled}),
+                                 .in_ledger = task.in_ledger,
+                                 .leftovers = task.leftovers}),
         children_(outcome, std::nullopt) {}
 
   /// An entry as it was and as it is, either may be null.
@@ -177,7 +178,8 @@ Result<FolderOutcome> FolderTasks::list(const FolderTask& task) {
   Sorter sorter(context_.store, {.side = Side::src,
                                  .id = task.id,
                                  .bytes_max = context_.listing_bytes_max,
-                                 .leftovers = task.pulled});
+                                 .in_ledger = task.in_ledger,
+                                 .leftovers = task.leftovers});
   SLUICE_LET(attempt,
              attempt_listing(context_.src, task, context_.attempts_max, sorter, outcome, folder));
   if (attempt == Attempt::again) return outcome;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "migrate/plan.h"
 
+#include <bit>
+
 namespace sluice::migrate {
 namespace {
 
@@ -59,13 +61,15 @@ std::optional<TraversalStatus> counted_in_parent(const Entry* src, const Entry* 
 
 Tallies NameCounts::at_level(std::uint32_t level) const {
   Tallies tallies;
-  for (std::size_t what = 0; what < kTallies; ++what)
+  for (unsigned rows = used_; rows != 0; rows &= rows - 1) {
+    const auto what = static_cast<std::size_t>(std::countr_zero(rows));
     for (std::size_t which = 0; which < kWhiches; ++which)
       if (numbers_[what][which] != 0)
         tallies.append({.what = static_cast<Tally>(what),
                         .level = level,
                         .which = static_cast<std::uint8_t>(which)},
                        numbers_[what][which]);
+  }
   return tallies;
 }
 

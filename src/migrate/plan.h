@@ -39,8 +39,9 @@ class NameCounts {
  public:
   template <class Which>
   void add(Tally what, Which which, std::uint64_t amount) {
-    numbers_[static_cast<std::size_t>(what)][static_cast<std::size_t>(which)] +=
-        static_cast<std::int64_t>(amount);
+    const auto row = static_cast<std::size_t>(what);
+    numbers_[row][static_cast<std::size_t>(which)] += static_cast<std::int64_t>(amount);
+    used_ |= 1u << row;
   }
   /// Those that are not zero.
   Tallies at_level(std::uint32_t level) const;
@@ -50,6 +51,7 @@ class NameCounts {
   /// Of verdicts, of which there are more than of statuses.
   static constexpr std::size_t kWhiches = static_cast<std::size_t>(Verdict::excluded) + 1;
   std::array<std::array<std::int64_t, kWhiches>, kTallies> numbers_ = {};
+  unsigned used_ = 0;  // A bit for each row that may have a number.
 };
 
 /// Adds what one pair of entries (either may be null) contributes to its directory's counters of

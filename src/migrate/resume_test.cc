@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sluice/random.h>
 
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
@@ -121,6 +122,43 @@ TEST(Resume, with_a_commit_every_20_ms_what_took_as_long_is_listed_again) {
     EXPECT_LE(runs.redone_max(), 3u) << "seed " << seed;
   }
   EXPECT_GT(most, 1u);
+}
+
+/// The least that a directory of the trees below counts for in a transaction.
+constexpr std::size_t kChangeBytesMin = 300;
+
+/// With several threads others go on while one commits, but not for ever: what a crash costs is at
+/// most what four commits hold, and what is in their hands.
+TEST(Resume, several_threads_find_no_more_than_four_commits_hold_while_one_takes_long) {
+  constexpr unsigned kThreads = 3;
+  constexpr std::size_t kCommitBytes = 10'000;
+  constexpr std::size_t kInHand = kThreads * 8;
+  constexpr std::size_t kFirst = kCommitBytes / kChangeBytesMin + kInHand;
+  constexpr std::size_t kMost = kFirst + 4 * kCommitBytes / kChangeBytesMin + kInHand;
+  const std::string spec = "depth=4,folders=6,files=3";
+  const auto src = open_sim_tree("sim:" + spec, {.clock = system_clock()}).value();
+  const auto dst = open_sim_tree("sim:world=b," + spec, {.clock = system_clock()}).value();
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::size_t started = 0;
+  std::size_t started_meanwhile = 0;
+  RunOptions options = options_of(kThreads, kCommitBytes, kNever);
+  options.probe.started = [&](const FolderTask&) {
+    const std::lock_guard lock(mutex);
+    ++started;
+    changed.notify_all();
+  };
+  options.probe.durable = [&](const TaskName&) {
+    std::unique_lock lock(mutex);
+    if (started_meanwhile != 0) return;
+    // For what must not happen, so it is never long enough and always too long.
+    changed.wait_for(lock, std::chrono::milliseconds(300), [&] { return started > kMost; });
+    started_meanwhile = started;
+  };
+  const auto store = kv::open_memory();
+  ASSERT_EQ(testing::compare_trees(*store, *src, *dst, std::move(options)), Status());
+  EXPECT_LE(started_meanwhile, kMost);
+  EXPECT_GT(started, 4 * kMost) << "there was not enough to find";
 }
 
 }  // namespace

@@ -156,8 +156,9 @@ Status join(EntryStream& src, EntryStream& dst,
   SLUICE_LET(s, src.next());
   SLUICE_LET(d, dst.next());
   while (s != nullptr || d != nullptr) {
-    const bool take_src = s != nullptr && (d == nullptr || s->name <= d->name);
-    const bool take_dst = d != nullptr && (s == nullptr || d->name <= s->name);
+    const int order = s == nullptr ? 1 : d == nullptr ? -1 : s->name.compare(d->name);
+    const bool take_src = order <= 0;
+    const bool take_dst = order >= 0;
     SLUICE_TRY(pair(take_src ? s : nullptr, take_dst ? d : nullptr));
     if (take_src) {
       SLUICE_LET(following, src.next());
@@ -210,7 +211,7 @@ Status Sorter::take_page() {
 }
 
 bool Sorter::may_take_page() const {
-  return place_.leftovers ||
+  return place_.in_ledger ||
          kept_.bytes() + page_.bytes() < std::min(place_.bytes_max, kOneChangeBytesMax);
 }
 
@@ -221,7 +222,7 @@ Status Sorter::spill() {
   BlockBuilder builder(store_, {.part = Part::runs,
                                 .id = run_key(),
                                 .generation = static_cast<std::uint32_t>(runs_.size()) + 1,
-                                .leftovers = true});
+                                .in_ledger = true});
   ListingStream sorted(kept_);
   for (;;) {
     SLUICE_LET(entry, sorted.next());
@@ -282,7 +283,7 @@ Status BlockBuilder::add(const Entry& entry) {
   if (writer_.add(entry)) return {};
   end_chunk();
   (void)writer_.add(entry);  // An empty chunk takes every entry.
-  return place_.leftovers && bytes_ >= kFlushBytes ? flush() : Status();
+  return place_.in_ledger && bytes_ >= kFlushBytes ? flush() : Status();
 }
 
 Status BlockBuilder::flush() {
@@ -306,7 +307,7 @@ Result<BlockBuilder::Built> BlockBuilder::finish(Change& change) {
     end_chunk();
   }
   if (flushed_) SLUICE_TRY(flush());
-  for (std::string& chunk : chunks_) change.put_made(key(built_.chunks++), std::move(chunk));
+  for (const std::string& chunk : chunks_) change.put(key(built_.chunks++), chunk);
   chunks_.clear();
   // An attempt that was killed may have written more of them.
   if (place_.leftovers)

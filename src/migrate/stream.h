@@ -59,7 +59,6 @@ class BlockStream final : public EntryStream {
   BlockStream(kv::Store& store, const Block& block) : store_(store), block_(block) {}
   /// The same, with its first chunk already read.
   BlockStream(kv::Store& store, const Block& block, std::string first_chunk);
-  ~BlockStream() override { keep_text(std::move(chunk_)); }
   BlockStream(const BlockStream&) = delete;
   BlockStream& operator=(const BlockStream&) = delete;
 
@@ -132,9 +131,8 @@ class Sorter {
     Side side = Side::src;
     FolderId id = 0;
     std::size_t bytes_max = std::size_t{8} << 20;  ///< Of memory, before it spills.
-    /// The directory is in the ledger, so runs may be, too; a process that was killed may have left
-    /// some.
-    bool leftovers = false;
+    bool in_ledger = false;                        ///< The directory is, so runs may be, too.
+    bool leftovers = false;  ///< A process that was killed may have left some.
   };
   Sorter(kv::Store& store, const Place& place);
   ~Sorter();
@@ -180,9 +178,8 @@ class BlockBuilder {
     Part part = Part::src;
     FolderId id = 0;
     std::uint32_t generation = 0;
-    /// The directory is in the ledger: chunks may be written before the change, and a process that
-    /// was killed may have left some.
-    bool leftovers = false;
+    bool in_ledger = false;  ///< The directory is, so chunks may be written before the change.
+    bool leftovers = false;  ///< A process that was killed may have left some.
   };
   struct Built {
     std::uint32_t chunks = 0;

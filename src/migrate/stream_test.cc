@@ -200,7 +200,7 @@ TEST(Block, what_was_built_is_read_back_chunk_by_chunk) {
 TEST(Block, most_of_a_large_one_is_written_before_its_change) {
   const auto store = kv::open_memory();
   const Names names = many_names(4'000);
-  BlockBuilder builder(*store, {.id = 5, .generation = 1, .leftovers = true});
+  BlockBuilder builder(*store, {.id = 5, .generation = 1, .in_ledger = true});
   for (const std::string& name : names) ASSERT_EQ(builder.add({.name = name}), Status());
   EXPECT_GT(rows(*store), 30u);
   Change change;

@@ -2,53 +2,28 @@
 #include "migrate/traversal.h"
 
 #include <algorithm>
-#include <array>
 #include <latch>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/mutex.h"
+#include "migrate/bell.h"
+#include "migrate/own_descriptors.h"
 #include "migrate/pull.h"
+#include "migrate/uncommitted.h"
 
 namespace sluice::migrate {
 namespace {
 
-/// What was found and is not in the ledger yet.
-struct Uncommitted {
-  std::vector<Change> changes;  // As many as there will be transactions.
-  std::vector<TaskName> finished;
-  std::vector<FolderTask> unfinished;  // To go on with what is in here: not before it is durable.
-  std::array<std::uint64_t, 2> dropped = {};  // Tasks that are only in here, by side.
-  std::size_t outcomes = 0;
-  std::size_t bytes = 0;
-  MonoTime since = {};
-
-  bool empty() const { return outcomes == 0; }
-  /// In the order in which it was found, so that no child comes before its parent.
-  void add(Change& change) {
-    const std::size_t more = change.bytes();
-    if (changes.empty() ||
-        (!changes.back().empty() && changes.back().bytes() + more > kChangeBytesMax))
-      changes.emplace_back();
-    change.move_to(changes.back());
-    ++outcomes;
-    bytes += more;
-  }
-  /// Keeps its memory, of the change that nearly always is the only one.
-  void clear() {
-    if (!changes.empty()) {
-      changes.resize(1);
-      changes.front().clear();
-    }
-    finished.clear();
-    unfinished.clear();
-    dropped = {};
-    outcomes = bytes = 0;
-  }
-};
-
 constexpr unsigned kDoublingsMax = 6;
+constexpr unsigned kTasksAtOnceMax = 8;
+/// Of the tasks that are ready, a worker takes one part in so many, divided by the workers.
+constexpr unsigned kShares = 8;
+/// What was found is told to the others after so long, also if the worker has more to do.
+constexpr Duration kHeldBackMax = std::chrono::milliseconds(1);
+/// Directories whose commit is noted before the lock is given to others.
+constexpr std::size_t kNotedAtOnce = 64;
 
 std::size_t index_of(Side side) {
   return static_cast<std::size_t>(side);
@@ -61,7 +36,7 @@ enum class Role : std::uint8_t { worker, committer, both };
 struct Decision {
   enum class What : std::uint8_t { run, pull, commit, wait, finish };
   What what = What::wait;
-  std::optional<FolderTask> task = {};
+  std::vector<FolderTask> tasks = {};
   Coordinator::Pull pull = {};
   MonoTime until = MonoTime::max();
 };
@@ -96,11 +71,15 @@ class Traversal::Impl {
       const Role role = loops == 1             ? Role::both
                         : i < options_.threads ? Role::worker
                                                : Role::committer;
-      executor.start({.name = "traversal", .step = [this, role, &ended](Duration wait_max) {
-                        const runtime::LoopStep taken = step(role, wait_max);
-                        if (taken == runtime::LoopStep::finished) ended.count_down();
-                        return taken;
-                      }});
+      bool own = options_.own_descriptors && role != Role::committer;
+      executor.start(
+          {.name = "traversal", .step = [this, role, &ended, own](Duration wait_max) mutable {
+             // Where it is not allowed it goes without.
+             if (std::exchange(own, false)) (void)take_own_descriptors();
+             const runtime::LoopStep taken = step(role, wait_max);
+             if (taken == runtime::LoopStep::finished) ended.count_down();
+             return taken;
+           }});
     }
     ended.wait();
     const MutexLock lock(mutex_);
@@ -112,25 +91,19 @@ class Traversal::Impl {
   const TraversalProgress& progress() const { return progress_; }
 
  private:
-  /// Loops sleep on one until it rings.
-  struct Bell {
-    std::atomic<std::uint32_t> rung = 0;
-    std::atomic<std::uint32_t> sleepers = 0;
-
-    void ring() {
-      ++rung;
-      if (sleepers > 0) Clock::wake(rung);
-    }
+  struct Done {
+    const FolderTask& task;
+    FolderOutcome outcome;
   };
 
   runtime::LoopStep step(Role role, Duration wait_max) {
     Bell& bell = role == Role::committer ? commits_ : work_;
-    const std::uint32_t heard = bell.rung;
+    const std::uint32_t heard = bell.heard();
     Decision next = decide(role);
     Status status;
     switch (next.what) {
       case Decision::What::run:
-        status = run_task(*next.task);
+        status = run_tasks(next.tasks);
         break;
       case Decision::What::pull:
         status = pull(next.pull);
@@ -160,8 +133,7 @@ class Traversal::Impl {
     if (!failure_.ok()) return {.what = committing_ ? What::wait : What::finish};
     const bool stopping = stop_.stop_requested();
     const bool something = !uncommitted_.empty();
-    const bool due = uncommitted_.bytes >= options_.commit_bytes ||
-                     (something && now - uncommitted_.since >= options_.commit_every);
+    const bool due = is_due(now);
     if (role != Role::committer && !stopping) {
       if (due && may_commit(role)) return begin_commit();
       if (due) ask_for_commit();
@@ -173,6 +145,11 @@ class Traversal::Impl {
     if (is_over(role, stopping)) return {.what = What::finish};
     const auto until = role == Role::committer ? std::nullopt : coordinator_.next_due();
     return {.what = What::wait, .until = until.value_or(MonoTime::max())};
+  }
+
+  bool is_due(MonoTime now) const SLUICE_ANNOTATE(requires_capability(mutex_)) {
+    return uncommitted_.bytes >= options_.commit_bytes ||
+           (!uncommitted_.empty() && now - uncommitted_.since >= options_.commit_every);
   }
 
   bool may_commit(Role role) const SLUICE_ANNOTATE(requires_capability(mutex_)) {
@@ -202,16 +179,31 @@ class Traversal::Impl {
     }
     // Not faster than the disk takes it.
     if (uncommitted_.bytes >= 4 * options_.commit_bytes) return std::nullopt;
-    Status looked;
-    auto task = coordinator_.next(now, [&](const FolderTask& dst) {
-      const auto listed = is_listed(dst);
-      if (!listed) looked = listed.error();
-      return listed.value_or(false);
-    });
-    if (!looked.ok()) return give_up(looked);
-    if (!task) return std::nullopt;
+    Decision run{.what = What::run};
+    const std::size_t share = tasks_at_once();
+    while (run.tasks.size() < share) {
+      Status looked;
+      auto task = coordinator_.next(now, [&](const FolderTask& dst) {
+        const auto listed = is_listed(dst);
+        if (!listed) looked = listed.error();
+        return listed.value_or(false);
+      });
+      if (!looked.ok()) return give_up(looked);
+      if (!task) break;
+      run.tasks.push_back(std::move(*task));
+    }
+    if (run.tasks.empty()) return std::nullopt;
     ++busy_;
-    return Decision{.what = What::run, .task = std::move(task)};
+    return run;
+  }
+
+  /// Where there are plenty, a worker takes several: they meet less often, over the lock and the
+  /// memory that it guards. Where there are few, all of them must have one. Who is alone has to
+  /// look after the commits as well.
+  std::size_t tasks_at_once() const SLUICE_ANNOTATE(requires_capability(mutex_)) {
+    if (options_.threads == 1) return 1;
+    const std::size_t share = coordinator_.ready() / (std::size_t{kShares} * options_.threads);
+    return std::clamp<std::size_t>(share, 1, kTasksAtOnceMax);
   }
 
   /// What was put aside for a look that failed would wait for ever.
@@ -239,19 +231,44 @@ class Traversal::Impl {
 
   void wait(Bell& bell, std::uint32_t heard, MonoTime until, Duration wait_max) {
     if (wait_max < Duration::max()) until = std::min(until, options_.clock->mono() + wait_max);
-    ++bell.sleepers;
-    options_.clock->wait(bell.rung, heard, until);
-    --bell.sleepers;
+    bell.wait(*options_.clock, heard, until);
   }
 
-  Status run_task(const FolderTask& task) {
-    if (probe_.started) probe_.started(task);
-    SLUICE_LET(outcome, task.side == Side::src ? tasks_.list(task) : tasks_.compare(task));
-    count(task, outcome);
-    const MonoTime now = options_.clock->mono();
+  Status run_tasks(const std::vector<FolderTask>& tasks) {
+    std::vector<Done> done;
+    MonoTime begun = options_.clock->mono();
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      const FolderTask& task = tasks[i];
+      if (probe_.started) probe_.started(task);
+      SLUICE_LET(outcome, task.side == Side::src ? tasks_.list(task) : tasks_.compare(task));
+      const bool large = outcome.change.bytes() >= options_.commit_bytes;
+      done.push_back({.task = task, .outcome = std::move(outcome)});
+      const MonoTime now = options_.clock->mono();
+      // What is left when it is to stop stays pending.
+      const bool last = i + 1 == tasks.size() || stop_.stop_requested();
+      if (!last && !large && now - begun < kHeldBackMax) continue;
+      deliver(done, last, now);
+      if (last) break;
+      done.clear();
+      begun = now;
+    }
+    return {};
+  }
+
+  void deliver(std::vector<Done>& done, bool last, MonoTime now) {
     const MutexLock lock(mutex_);
-    --busy_;
+    if (last) --busy_;
     if (uncommitted_.empty()) uncommitted_.since = now;
+    for (Done& each : done) take(each.task, each.outcome, now);
+    if (!last && is_due(now)) ask_for_commit();
+    // Children, or something to commit: somebody may be waiting for either.
+    work_.ring();
+    if (stop_.stop_requested()) commits_.ring();
+  }
+
+  void take(const FolderTask& task, FolderOutcome& outcome, MonoTime now)
+      SLUICE_ANNOTATE(requires_capability(mutex_)) {
+    count(task, outcome);
     for (FolderTask& child : outcome.children)
       if (!coordinator_.add(std::move(child))) ++uncommitted_.dropped[index_of(task.side)];
     uncommitted_.add(outcome.change);
@@ -261,10 +278,6 @@ class Traversal::Impl {
       uncommitted_.unfinished.push_back(std::move(*outcome.again));
     else
       coordinator_.again(std::move(*outcome.again), now + backoff(outcome.failed_attempts));
-    // Children, or something to commit: somebody may be waiting for either.
-    work_.ring();
-    if (stop_.stop_requested()) commits_.ring();
-    return {};
   }
 
   Duration backoff(std::uint32_t failed_attempts) const {
@@ -296,21 +309,31 @@ class Traversal::Impl {
       const MutexLock lock(mutex_);
       std::swap(batch_, uncommitted_);
     }
-    const Uncommitted& batch = batch_;
-    const Status status = write(batch);
+    const Status status = write(batch_);
     if (status.ok() && probe_.durable)
-      for (const TaskName& task : batch.finished) probe_.durable(task);
-    const MutexLock lock(mutex_);
+      for (const TaskName& task : batch_.finished) probe_.durable(task);
+    MutexLock lock(mutex_);
+    if (!status.ok()) {
+      committing_ = false;
+      work_.ring();
+      // In the same breath: what was found since may build on what is lost.
+      if (failure_.ok()) failure_ = status;
+      return status;
+    }
+    for (std::size_t i = 0; i < batch_.finished.size(); ++i) {
+      coordinator_.durable(batch_.finished[i]);
+      if ((i + 1) % kNotedAtOnce != 0) continue;
+      // Others may go on with these meanwhile.
+      work_.ring();
+      lock.unlock();
+      lock.lock();
+    }
     committing_ = false;
     work_.ring();
-    // In the same breath: what was found since may build on what is lost.
-    if (!status.ok() && failure_.ok()) failure_ = status;
-    if (!status.ok()) return status;
-    for (const TaskName& task : batch.finished) coordinator_.durable(task);
     const MonoTime now = options_.clock->mono();
     for (FolderTask& task : batch_.unfinished) coordinator_.again(std::move(task), now);
     for (const Side side : {Side::src, Side::dst})
-      coordinator_.dropped_are_durable(side, batch.dropped[index_of(side)]);
+      coordinator_.dropped_are_durable(side, batch_.dropped[index_of(side)]);
     batch_.clear();
     return {};
   }

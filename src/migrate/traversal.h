@@ -32,6 +32,9 @@ struct TraversalOptions {
   Duration commit_every = std::chrono::milliseconds(50);
   /// Of a directory's entries in memory, per thread, before they are sorted by way of the ledger.
   std::size_t listing_bytes_max = std::size_t{8} << 20;
+  /// Each thread that lists takes descriptors of its own, where it can (own_descriptors.h). For an
+  /// executor with a thread for each loop.
+  bool own_descriptors = false;
 };
 
 /// How far it has come, for people to look at. Reading it costs nothing.

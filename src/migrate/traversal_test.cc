@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: MIT
 #include "migrate/traversal.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <filesystem>
 #include <iterator>
 #include <mutex>
 #include <set>
+#include <string>
+#include <thread>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "kv/conformance/engines.h"
 #include "migrate/begin.h"
 #include "migrate/ledger_testing.h"
+#include "migrate/own_descriptors.h"
 #include "migrate/sim_tree.h"
 #include "migrate/walk.h"
 
@@ -260,6 +267,35 @@ TEST(Traversal, as_many_as_may_list_while_one_commits) {
   ASSERT_EQ(compare_trees(*store, trees, std::move(options)), Status());
   EXPECT_TRUE(meeting.met());
   EXPECT_EQ(meeting.most(), 2);
+}
+
+/// Whether the first thread of this process has what the calling one opens.
+bool shares_descriptors() {
+  const Descriptor fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return access(("/proc/self/fd/" + std::to_string(fd.get())).c_str(), F_OK) == 0;
+}
+
+TEST(Traversal, threads_that_list_have_descriptors_of_their_own_if_they_are_to) {
+  bool possible = false;
+  std::jthread([&] { possible = take_own_descriptors(); }).join();
+  if (!possible) GTEST_SKIP() << "not allowed here, or ThreadSanitizer would not understand";
+  for (const unsigned threads : {1u, 3u})
+    for (const bool own : {false, true}) {
+      const auto trees = everything();
+      std::atomic<int> shared = 0;
+      std::atomic<int> all = 0;
+      RunOptions options = quick(threads);
+      options.traversal.own_descriptors = own;
+      options.probe.started = [&](const FolderTask&) {
+        ++all;
+        if (shares_descriptors()) ++shared;
+      };
+      const auto store = kv::open_memory();
+      ASSERT_EQ(compare_trees(*store, *trees, std::move(options)), Status());
+      EXPECT_GT(all, 5);
+      EXPECT_EQ(shared, own ? 0 : all.load()) << threads << " threads";
+      EXPECT_EQ(problems(*store), "");
+    }
 }
 
 TEST(Traversal, a_finished_ledger_is_not_listed_again) {

@@ -187,7 +187,9 @@ class NoRoom(CopyTest):
         numbers = self.summary(done.stdout)
         # The root, too.
         self.assertEqual((numbers["done now"], numbers["failed now"]), (there + 1, 9 - there))
-        self.assertIn(b"ENOSPC", self.m("why", "f8"))
+        # Which of them found no room is a matter of chance: two are copied at a time.
+        reasons = [self.m("why", f"f{i}") for i in range(9)]
+        self.assertEqual(sum(b"ENOSPC" in reason for reason in reasons), 9 - there)
 
 
 if __name__ == "__main__":

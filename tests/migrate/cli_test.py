@@ -286,7 +286,8 @@ class Interrupted(MigrateTest):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(number=number):
                 self.remove(self.state)
-                paused = Paused(self, "getdents64", 30, "compare", self.src, self.dst,
+                # At every folder from there: it must not be over before it has heard the signal.
+                paused = Paused(self, "getdents64", "30+", "compare", self.src, self.dst,
                                 "--threads", "1")
                 paused.signal(number)
                 _, message = paused.finish()

@@ -186,6 +186,16 @@ class Fidelity(CopyTest):
         self.assertEqual(content_of(self.dst + b"/d0/extra/file"), b"x")
         self.assertEqual(content_of(self.dst + b"/d1/new"), b"new")
 
+    def test_the_files_of_one_folder_are_copied_by_several_threads(self):
+        for number in range(8):
+            put(self.src + b"/large%d" % number, os.urandom(1 << 20))
+        trace = Strace(self, "-e", "trace=linkat")
+        # So slow that whoever has nothing to do has the time to notice.
+        self.run_all("--threads", "3", "--bwlimit", "8M", before=trace.words)
+        self.check_equal()
+        self.assertEqual(len(trace.calls(b"linkat")), 8)
+        self.assertGreater(len(trace.threads(b"linkat")), 1)
+
     def test_holes_stay_holes(self):
         self.make_roots()
         with open(self.src + b"/sparse", "wb") as file:

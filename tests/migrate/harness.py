@@ -209,9 +209,16 @@ class Strace:
     def calls(self, name):
         return [line for line in self.lines() if line.startswith(name + b"(")]
 
+    def threads(self, name):
+        """Those that made such a call."""
+        with open(self.path, "rb") as file:
+            made = (line.split(maxsplit=1) for line in file)
+            return {pid for pid, call in made if call.startswith(name + b"(")}
+
 
 class Paused:
-    """The program in the background, stopped by strace at the n-th of some system calls."""
+    """The program in the background, stopped by strace at the n-th of some system calls; "n+": at
+    every one from there."""
 
     def __init__(self, case, calls, number, *arguments, options=()):
         self.trace = Strace(case, *options, "-e", f"trace={calls}",
