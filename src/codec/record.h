@@ -45,11 +45,10 @@ class RecordReader;
 
 /// Builds one record. Fields are added in increasing order of their numbers, from 1 to
 /// `format.field_max`; anything else stops the process. Not thread-safe. Allocates once if the
-/// record is at most `bytes_expected` long, and not at all if `memory` has room for it.
+/// record is at most `bytes_expected` long.
 class RecordWriter {
  public:
-  explicit RecordWriter(const RecordFormat& format, std::size_t bytes_expected = 320,
-                        std::string memory = {});
+  explicit RecordWriter(const RecordFormat& format, std::size_t bytes_expected = 320);
 
   template <std::unsigned_integral T>
   RecordWriter& field(unsigned number, T value) {

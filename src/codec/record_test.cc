@@ -83,15 +83,6 @@ TEST(Record, fields_are_found_in_any_order_and_again) {
   EXPECT_EQ(record.u64(1).value(), 300u);
 }
 
-TEST(Record, memory_that_is_given_is_used_whatever_is_in_it) {
-  std::string memory(1'000, 'x');
-  const char* place = memory.data();
-  const std::string bytes =
-      RecordWriter(kFormat, 8, std::move(memory)).field(1, std::uint64_t{300}).finish();
-  EXPECT_EQ(bytes, RecordWriter(kFormat).field(1, std::uint64_t{300}).finish());
-  EXPECT_EQ(bytes.data(), place);
-}
-
 TEST(Record, numbers_come_back_at_the_ends_of_their_ranges) {
   const std::vector<std::uint64_t> unsigneds = {
       0, 127, 128, 16383, 16384, ~std::uint64_t{0} >> 1, ~std::uint64_t{0}};

@@ -22,11 +22,9 @@ void append_checksum(std::string& bytes) {
 
 }  // namespace
 
-RecordWriter::RecordWriter(const RecordFormat& format, std::size_t bytes_expected,
-                           std::string memory)
-    : bytes_(std::move(memory)), format_(format) {
+RecordWriter::RecordWriter(const RecordFormat& format, std::size_t bytes_expected)
+    : format_(format) {
   SLUICE_CHECK(format.field_max <= kFieldNumberMax);
-  bytes_.clear();
   bytes_.reserve(bytes_expected);
   const char header[kHeaderBytes] = {kMagic, static_cast<char>(format.type),
                                      static_cast<char>(format.major),
