@@ -13,7 +13,7 @@ namespace {
 // In the order of their powers of 1024, from the first on.
 constexpr std::string_view kPrefixes = "KMGTPE";
 
-Failure refuse(std::string_view text, std::string_view why) {
+Failure bad_size(std::string_view text, std::string_view why) {
   std::string message = in_quotes(text);
   message.append(" is not a size: ").append(why);
   message.append("; write for example 100, 64K, 10MiB or 1.5G (powers of 1024)");
@@ -42,17 +42,17 @@ std::optional<unsigned> power_of(std::string_view unit) {
 }  // namespace
 
 Result<std::uint64_t> parse_size(std::string_view text) {
-  if (text.empty()) return refuse(text, "it is empty");
-  if (text.starts_with('-')) return refuse(text, "it is negative");
+  if (text.empty()) return bad_size(text, "it is empty");
+  if (text.starts_with('-')) return bad_size(text, "it is negative");
   std::string_view rest = text;
   const std::optional<Decimal> number = take_decimal(rest);
-  if (!number) return refuse(text, "it does not begin with a number");
+  if (!number) return bad_size(text, "it does not begin with a number");
   if (rest.size() > 1 && rest.starts_with(' ')) rest.remove_prefix(1);
   const std::optional<unsigned> power = power_of(rest);
-  if (!power) return refuse(text, "unknown unit " + in_quotes(rest));
+  if (!power) return bad_size(text, "unknown unit " + in_quotes(rest));
   const auto bytes =
       times(*number, std::uint64_t{1} << (10 * *power), std::numeric_limits<std::uint64_t>::max());
-  if (!bytes) return refuse(text, "it is more than 16 EiB");
+  if (!bytes) return bad_size(text, "it is more than 16 EiB");
   return *bytes;
 }
 

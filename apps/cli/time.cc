@@ -26,7 +26,7 @@ constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 constexpr std::size_t kFractionDigitsMax = 9;
 constexpr std::string_view kTooLate = "it is after 2262-04-11, the last date that can be kept";
 
-Failure refuse(std::string_view text, std::string_view why) {
+Failure bad_time(std::string_view text, std::string_view why) {
   std::string message = in_quotes(text);
   message.append(" is not a time: ").append(why);
   message.append(
@@ -197,7 +197,7 @@ Result<WallTime> parse_time(std::string_view text, WallTime now) {
   // A bad duration has a message of its own, with examples of durations.
   if (text.starts_with('+')) return parse_later(text.substr(1), now);
   Result<WallTime> time = parse_any(text, now);
-  if (!time) return refuse(text, time.error().message());
+  if (!time) return bad_time(text, time.error().message());
   return time;
 }
 

@@ -15,7 +15,7 @@ struct Written {
   std::string value = {};
   std::string where = {};
 };
-using Values = std::map<std::string, Written, std::less<>>;
+using WrittenValues = std::map<std::string, Written, std::less<>>;
 
 /// Names may be written with dashes too.
 std::string spelled(std::string name) {
@@ -46,7 +46,7 @@ std::optional<std::string> text_of(const YAML::Node& node, bool list) {
 }
 
 Status read_entry(const std::string& path, const YAML::Node& key, const YAML::Node& value,
-                  Values& values, std::vector<std::string>& warnings) {
+                  WrittenValues& values, std::vector<std::string>& warnings) {
   const std::string where = place_of(path, key);
   const std::string name = key.IsScalar() ? spelled(key.Scalar()) : std::string();
   if (!is_setting(name)) {
@@ -61,10 +61,10 @@ Status read_entry(const std::string& path, const YAML::Node& key, const YAML::No
   return {};
 }
 
-Result<Values> read_file(const std::string& path, std::vector<std::string>& warnings) {
+Result<WrittenValues> read_file(const std::string& path, std::vector<std::string>& warnings) {
   SLUICE_LET(text, read_yaml_file(path));
   SLUICE_LET(root, parse_yaml(text, path));
-  Values values;
+  WrittenValues values;
   if (root.IsNull()) return values;
   if (!root.IsMap())
     return error(Code::invalid_argument, path + ": write one 'name: value' a line");
@@ -73,16 +73,16 @@ Result<Values> read_file(const std::string& path, std::vector<std::string>& warn
   return values;
 }
 
-Result<Values> option_values(const std::vector<GivenSetting>& options) {
-  Values values;
+Result<WrittenValues> option_values(const std::vector<GivenSetting>& options) {
+  WrittenValues values;
   for (const GivenSetting& given : options)
     if (!values.emplace(given.name, Written{given.value, given.where}).second)
       return error(Code::invalid_argument, given.where + ": " + given.name + " is there twice");
   return values;
 }
 
-Written find(const Setting& setting, const Values& options, const Lookup& environment,
-             const Values& file) {
+Written find(const Setting& setting, const WrittenValues& options, const Lookup& environment,
+             const WrittenValues& file) {
   if (const auto given = options.find(setting.name); given != options.end()) return given->second;
   const std::string variable = variable_of(setting.name);
   if (auto set = environment(variable)) return {std::move(*set), "$" + variable};
@@ -165,7 +165,7 @@ Result<GivenSetting> parse_assignment(const std::string& text) {
 Result<EffectiveSettings> read_settings(const SettingsSources& sources) {
   EffectiveSettings effective;
   SLUICE_LET(options, option_values(sources.options));
-  Values file;
+  WrittenValues file;
   const auto path = sources.config ? sources.config : sources.environment("RETRACKER_CONFIG");
   if (path) {
     SLUICE_LET(read, read_file(*path, effective.warnings));

@@ -51,10 +51,6 @@ bool may_remove(std::string_view name) {
          name == "security.capability";
 }
 
-bool is_same(const timespec& a, const timespec& b) {
-  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 class AttributeCopy {
  public:
   AttributeCopy(const AttributeSource& from, const AttributeTarget& to, const CopyRules& rules)

@@ -49,10 +49,6 @@ struct SourceFile {
   Inode inode() const { return Inode(fd.get(), Inode::Opened::for_data); }
 };
 
-bool is_same(const timespec& a, const timespec& b) {
-  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
 /// What was listed may be a fifo by now, on which open would wait for ever: O_NONBLOCK.
 int open_for_reading(int folder, const char* name, bool is_ours) {
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;

@@ -40,6 +40,10 @@ std::int64_t time_ns(std::int64_t seconds, std::int64_t nanoseconds) {
   return seconds * kSecond + nanoseconds;
 }
 
+bool is_same(const timespec& a, const timespec& b) {
+  return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
 Entry entry_of(const struct stat& info) {
   Entry entry{.kind = kind_of(info.st_mode).value_or(Kind::file),
               .mode = info.st_mode & 07777,

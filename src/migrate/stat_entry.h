@@ -19,6 +19,9 @@ std::optional<Kind> kind_of(mode_t mode);
 /// Nanoseconds since 1970; the nearest that there is for a time too far away (1677, 2262).
 std::int64_t time_ns(std::int64_t seconds, std::int64_t nanoseconds);
 
+/// To the nanosecond.
+bool is_same(const timespec& a, const timespec& b);
+
 /// Without name and target. `device` and `inode` are set of a file that has several names.
 Entry entry_of(const struct stat& info);
 

@@ -17,7 +17,7 @@ namespace sluice::migrate {
 namespace {
 
 constexpr std::string_view kSuffix = ".tmp";
-constexpr std::string_view kDigits = "0123456789abcdef";
+constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 }  // namespace
 
@@ -28,7 +28,7 @@ std::string temp_name(std::string_view tag, std::string_view name) {
   std::string temp(kTempPrefix.size() + 16 + kSuffix.size(), '\0');
   std::ranges::copy(kTempPrefix, temp.begin());
   for (std::size_t at = kTempPrefix.size() + 16; at-- > kTempPrefix.size(); hash >>= 4)
-    temp[at] = kDigits[hash & 15];
+    temp[at] = kHexDigits[hash & 15];
   std::ranges::copy(kSuffix, temp.end() - static_cast<std::ptrdiff_t>(kSuffix.size()));
   return temp;
 }
@@ -36,7 +36,7 @@ std::string temp_name(std::string_view tag, std::string_view name) {
 bool is_temp_name(std::string_view name) {
   return name.size() == kTempPrefix.size() + 16 + kSuffix.size() && name.starts_with(kTempPrefix) &&
          name.ends_with(kSuffix) &&
-         name.substr(kTempPrefix.size(), 16).find_first_not_of(kDigits) == name.npos;
+         name.substr(kTempPrefix.size(), 16).find_first_not_of(kHexDigits) == name.npos;
 }
 
 tl::expected<std::uint64_t, int> clean_temps(int folder) {

@@ -9,7 +9,7 @@ namespace {
 
 using Problem = tl::unexpected<Refusal>;
 
-Problem refuse(std::string_view why, unsigned status = 400) {
+Problem bad_head(std::string_view why, unsigned status = 400) {
   return Problem(Refusal{status, why});
 }
 
@@ -56,13 +56,13 @@ std::string_view take_word(std::string_view& line) {
 }
 
 tl::expected<void, Refusal> read_length(MessageHead& head, std::string_view value) {
-  if (head.has_length) return refuse("Content-Length stands twice.");
+  if (head.has_length) return bad_head("Content-Length stands twice.");
   const auto [end, problem] =
       std::from_chars(value.data(), value.data() + value.size(), head.body_bytes);
   const bool digits =
       !value.empty() && std::ranges::all_of(value, [](char c) { return c >= '0' && c <= '9'; });
   if (!digits || problem != std::errc() || end != value.data() + value.size())
-    return refuse("Content-Length is not a number of bytes.");
+    return bad_head("Content-Length is not a number of bytes.");
   head.has_length = true;
   return {};
 }
@@ -72,9 +72,9 @@ tl::expected<void, Refusal> read_length(MessageHead& head, std::string_view valu
 tl::expected<void, Refusal> read_framing(MessageHead& head, const Header& header) {
   if (equal_ignoring_case(header.name, "content-length")) return read_length(head, header.value);
   if (equal_ignoring_case(header.name, "transfer-encoding")) {
-    if (head.chunked) return refuse("Transfer-Encoding stands twice.");
+    if (head.chunked) return bad_head("Transfer-Encoding stands twice.");
     if (!equal_ignoring_case(header.value, "chunked"))
-      return refuse("The only transfer coding that is understood is chunked.");
+      return bad_head("The only transfer coding that is understood is chunked.");
     head.chunked = true;
   }
   if (equal_ignoring_case(header.name, "connection")) {
@@ -87,21 +87,21 @@ tl::expected<void, Refusal> read_framing(MessageHead& head, const Header& header
 tl::expected<void, Refusal> read_headers(MessageHead& head, std::string_view rest,
                                          HeadLimits limits) {
   for (std::string_view line;;) {
-    if (!take_line(rest, line)) return refuse("A header line must end with CR LF.");
+    if (!take_line(rest, line)) return bad_head("A header line must end with CR LF.");
     if (line.empty()) break;
-    if (head.headers.size() == limits.headers_max) return refuse("Too many header lines.", 431);
+    if (head.headers.size() == limits.headers_max) return bad_head("Too many header lines.", 431);
     const std::size_t colon = line.find(':');
     const std::string_view name = line.substr(0, colon);
     if (colon == std::string_view::npos || !is_token(name))
-      return refuse("A header line is not 'name: value'.");
+      return bad_head("A header line is not 'name: value'.");
     const Header header{name, trimmed(line.substr(colon + 1))};
-    if (!is_field_value(header.value)) return refuse("A header value holds a control character.");
+    if (!is_field_value(header.value)) return bad_head("A header value holds a control character.");
     if (auto framing = read_framing(head, header); !framing) return framing;
     head.headers.push_back(header);
   }
-  if (!rest.empty()) return refuse("The head does not end with its empty line.");
+  if (!rest.empty()) return bad_head("The head does not end with its empty line.");
   if (head.chunked && head.has_length)
-    return refuse("Content-Length and Transfer-Encoding exclude each other.");
+    return bad_head("Content-Length and Transfer-Encoding exclude each other.");
   return {};
 }
 
@@ -114,16 +114,16 @@ tl::expected<void, Refusal> read_request_line(RequestHead& head, std::string_vie
                                               HeadLimits limits) {
   head.method = take_word(line);
   head.target = take_word(line);
-  if (!is_token(head.method)) return refuse("The request line does not begin with a method.");
-  if (head.target.size() > limits.target_bytes_max) return refuse("The target is too long.", 414);
+  if (!is_token(head.method)) return bad_head("The request line does not begin with a method.");
+  if (head.target.size() > limits.target_bytes_max) return bad_head("The target is too long.", 414);
   if (!head.target.starts_with('/') || !std::ranges::all_of(head.target, is_printable) ||
       head.target.find('#') != std::string_view::npos)
-    return refuse("The target must be a path that begins with '/'.");
+    return bad_head("The target must be a path that begins with '/'.");
   if (line == "HTTP/1.1") return {};
   if (line != "HTTP/1.0") {
     const bool other = line.starts_with("HTTP/") && line.size() == 8;
-    return other ? refuse("Only HTTP/1.1 is spoken here.", 505)
-                 : refuse("The request line does not end with the version of HTTP.");
+    return other ? bad_head("Only HTTP/1.1 is spoken here.", 505)
+                 : bad_head("The request line does not end with the version of HTTP.");
   }
   head.is_http_1_0 = true;
   head.keep_alive = false;
@@ -133,11 +133,11 @@ tl::expected<void, Refusal> read_request_line(RequestHead& head, std::string_vie
 tl::expected<void, Refusal> check_request(RequestHead& head) {
   const std::size_t hosts = count_of(head, "host");
   if (hosts > 1 || (hosts == 0 && !head.is_http_1_0))
-    return refuse("A request names its host exactly once.");
-  if (head.chunked && head.is_http_1_0) return refuse("HTTP/1.0 knows no transfer codings.");
+    return bad_head("A request names its host exactly once.");
+  if (head.chunked && head.is_http_1_0) return bad_head("HTTP/1.0 knows no transfer codings.");
   if (const std::string_view* expected = head.find("expect"); expected != nullptr) {
     if (!equal_ignoring_case(*expected, "100-continue"))
-      return refuse("The only expectation that is understood is 100-continue.", 417);
+      return bad_head("The only expectation that is understood is 100-continue.", 417);
     head.expects_continue = !head.is_http_1_0;
   }
   return {};
@@ -182,7 +182,7 @@ std::size_t head_bytes(std::string_view text, std::size_t looked_at) {
 tl::expected<RequestHead, Refusal> parse_request_head(std::string_view head, HeadLimits limits) {
   RequestHead parsed;
   std::string_view line;
-  if (!take_line(head, line)) return refuse("The request line must end with CR LF.");
+  if (!take_line(head, line)) return bad_head("The request line must end with CR LF.");
   if (auto read = read_request_line(parsed, line, limits); !read) return Problem(read.error());
   if (auto read = read_headers(parsed, head, limits); !read) return Problem(read.error());
   if (auto checked = check_request(parsed); !checked) return Problem(checked.error());
@@ -192,20 +192,21 @@ tl::expected<RequestHead, Refusal> parse_request_head(std::string_view head, Hea
 tl::expected<ResponseHead, Refusal> parse_response_head(std::string_view head, HeadLimits limits) {
   ResponseHead parsed;
   std::string_view line;
-  if (!take_line(head, line)) return refuse("The status line must end with CR LF.");
+  if (!take_line(head, line)) return bad_head("The status line must end with CR LF.");
   const std::string_view version = take_word(line);
   const std::string_view status = take_word(line);
   if (version != "HTTP/1.1" && version != "HTTP/1.0")
-    return refuse("The answer is not of HTTP/1.x.");
+    return bad_head("The answer is not of HTTP/1.x.");
   const auto [end, problem] =
       std::from_chars(status.data(), status.data() + status.size(), parsed.status);
   if (status.size() != 3 || problem != std::errc() || end != status.data() + 3 ||
       parsed.status < 100)
-    return refuse("The status is not a number of three digits.");
-  if (!std::ranges::all_of(line, is_content)) return refuse("The reason is not a text.");
+    return bad_head("The status is not a number of three digits.");
+  if (!std::ranges::all_of(line, is_content)) return bad_head("The reason is not a text.");
   parsed.keep_alive = version == "HTTP/1.1";
   if (auto read = read_headers(parsed, head, limits); !read) return Problem(read.error());
-  if (parsed.chunked && version == "HTTP/1.0") return refuse("HTTP/1.0 knows no transfer codings.");
+  if (parsed.chunked && version == "HTTP/1.0")
+    return bad_head("HTTP/1.0 knows no transfer codings.");
   return parsed;
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kSocks = "socks5://";
 constexpr std::string_view kHttp = "http://";
 
-Failure refuse(std::string_view why) {
+Failure bad_proxy(std::string_view why) {
   return error(Code::invalid_argument, std::string(why) +
                                            ": write socks5://host:1080 or http://host:3128, "
                                            "perhaps with user:password@ before the host");
@@ -29,12 +29,12 @@ bool is_plain(char c) {
 Status take_login(Proxy& proxy, std::string_view login) {
   const std::size_t colon = login.find(':');
   if (colon == std::string_view::npos || colon == 0)
-    return refuse("the login is not of the form user:password");
+    return bad_proxy("the login is not of the form user:password");
   proxy.user = login.substr(0, colon);
   proxy.password = login.substr(colon + 1);
   if (proxy.password.empty() || proxy.user.size() > kProxyLoginBytesMax ||
       proxy.password.size() > kProxyLoginBytesMax)
-    return refuse("user and password have 1 to 255 bytes each");
+    return bad_proxy("user and password have 1 to 255 bytes each");
   return {};
 }
 
@@ -48,11 +48,11 @@ std::string Proxy::place() const {
 
 Result<Proxy> parse_proxy(std::string_view text) {
   Proxy proxy;
-  if (!std::ranges::all_of(text, is_plain)) return refuse("it holds more than printable ASCII");
+  if (!std::ranges::all_of(text, is_plain)) return bad_proxy("it holds more than printable ASCII");
   if (starts_with_scheme(text, kHttp))
     proxy.kind = Proxy::Kind::http;
   else if (!starts_with_scheme(text, kSocks))
-    return refuse("it is of no kind that is spoken here");
+    return bad_proxy("it is of no kind that is spoken here");
   std::string_view rest = text.substr(text.find("//") + 2);
   if (const std::size_t at = rest.rfind('@'); at != std::string_view::npos) {
     SLUICE_TRY(take_login(proxy, rest.substr(0, at)));
@@ -63,8 +63,8 @@ Result<Proxy> parse_proxy(std::string_view text) {
   // A port that is not written is another for another scheme.
   const auto other = parse_http_url("https://" + std::string(rest));
   if (!url || !other || url->target != "/" || rest.find_first_of("/?#") != rest.npos)
-    return refuse("it names no host and port");
-  if (url->port != other->port) return refuse("the port is missing");
+    return bad_proxy("it names no host and port");
+  if (url->port != other->port) return bad_proxy("the port is missing");
   proxy.host = url->host;
   proxy.port = url->port;
   return proxy;

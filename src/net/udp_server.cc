@@ -19,7 +19,7 @@
 namespace sluice::net {
 namespace {
 
-constexpr std::size_t kAtOnce = 64;
+constexpr std::size_t kPacketsAtOnce = 64;
 /// A burst that arrives while a thread is not running has room in it.
 constexpr int kBufferBytes = 4 * 1024 * 1024;
 
@@ -43,19 +43,20 @@ msghdr header_of(UdpPath& path, iovec& bytes) {
 /// One thread's memory: as many packets as one call takes, and an answer for each.
 class Batch {
  public:
-  Batch(unsigned socket, int fd) : fd_(fd), paths_(kAtOnce), in_(kAtOnce), out_(kAtOnce) {
+  Batch(unsigned socket, int fd)
+      : fd_(fd), paths_(kPacketsAtOnce), in_(kPacketsAtOnce), out_(kPacketsAtOnce) {
     for (UdpPath& path : paths_) path.socket = socket;
   }
 
   /// How many have come; 0 if none is there.
   std::size_t receive() {
-    for (std::size_t i = 0; i < kAtOnce; ++i) {
+    for (std::size_t i = 0; i < kPacketsAtOnce; ++i) {
       paths_[i].peer.bytes = sizeof paths_[i].peer.storage;
       paths_[i].control_bytes = paths_[i].control.size();
       pieces_[i] = {in_[i].data(), in_[i].size()};
       headers_[i].msg_hdr = header_of(paths_[i], pieces_[i]);
     }
-    const int count = recvmmsg(fd_, headers_, kAtOnce, MSG_DONTWAIT, nullptr);
+    const int count = recvmmsg(fd_, headers_, kPacketsAtOnce, MSG_DONTWAIT, nullptr);
     for (int i = 0; i < count; ++i) {
       paths_[static_cast<std::size_t>(i)].peer.bytes = headers_[i].msg_hdr.msg_namelen;
       paths_[static_cast<std::size_t>(i)].control_bytes = headers_[i].msg_hdr.msg_controllen;
@@ -94,9 +95,9 @@ class Batch {
   std::vector<UdpPath> paths_;
   std::vector<std::array<std::byte, kPacketBytesMax>> in_;
   std::vector<std::array<std::byte, kPacketAnswerBytesMax>> out_;
-  iovec pieces_[kAtOnce] = {};
-  mmsghdr headers_[kAtOnce] = {};
-  mmsghdr answer_headers_[kAtOnce] = {};
+  iovec pieces_[kPacketsAtOnce] = {};
+  mmsghdr headers_[kPacketsAtOnce] = {};
+  mmsghdr answer_headers_[kPacketsAtOnce] = {};
 };
 
 void set_up(int fd) {
@@ -107,14 +108,14 @@ void set_up(int fd) {
   setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &kBufferBytes, sizeof kBufferBytes);
 }
 
-class Server final : public UdpServer {
+class PacketServer final : public UdpServer {
  public:
-  Server(std::vector<Listener> sockets, Handler handler)
+  PacketServer(std::vector<Listener> sockets, Handler handler)
       : sockets_(std::move(sockets)),
         handler_(std::move(handler)),
         stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
 
-  ~Server() override {
+  ~PacketServer() override {
     eventfd_write(stop_.get(), 1);
     threads_.clear();
   }
@@ -172,7 +173,7 @@ Result<std::unique_ptr<UdpServer>> UdpServer::open(const UdpServerOptions& optio
                                                    Handler handler) {
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   SLUICE_LET(sockets, bind_datagrams(options.listen, options.threads ? options.threads : cores));
-  auto server = std::make_unique<Server>(std::move(sockets), std::move(handler));
+  auto server = std::make_unique<PacketServer>(std::move(sockets), std::move(handler));
   server->start();
   return server;
 }

@@ -25,7 +25,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   }
 }
 
-Failure refuse(std::string why) {
+Failure refuse_cron(std::string why) {
   return error(Code::invalid_argument, "cron " + why.append(kExample));
 }
 
@@ -38,16 +38,17 @@ bool is_name(std::string_view text, std::string_view name) {
 Status check_foreign(const std::vector<std::string_view>& fields) {
   if (fields.empty()) return {};
   if (is_name(fields[0], "@reboot")) {
-    return refuse(
+    return refuse_cron(
         "\"@reboot\": a restart is not a planned time; enqueue the job where the program starts");
   }
   if (is_name(fields[0], "@every"))
-    return refuse("\"@every\": no such name; use a step, such as \"*/5 * * * *\"");
+    return refuse_cron("\"@every\": no such name; use a step, such as \"*/5 * * * *\"");
   if (fields.size() == 6 || fields.size() == 7) {
-    return refuse("has " + std::to_string(fields.size()) +
-                  " fields; it takes five: minute hour day-of-month month day-of-week. Leave out "
-                  "seconds and years; for less than a minute, let each job enqueue the next one "
-                  "with a delay");
+    return refuse_cron(
+        "has " + std::to_string(fields.size()) +
+        " fields; it takes five: minute hour day-of-month month day-of-week. Leave out "
+        "seconds and years; for less than a minute, let each job enqueue the next one "
+        "with a delay");
   }
   return {};
 }
@@ -64,8 +65,8 @@ Millis millis_of(UtcMinute minute) {
 
 Result<Cron> Cron::parse(std::string_view text) {
   if (text.size() > kTextBytesMax) {
-    return refuse("is " + std::to_string(text.size()) + " bytes long, more than " +
-                  std::to_string(kTextBytesMax) + "; use ranges and steps");
+    return refuse_cron("is " + std::to_string(text.size()) + " bytes long, more than " +
+                       std::to_string(kTextBytesMax) + "; use ranges and steps");
   }
   SLUICE_TRY(check_foreign(words_of(text)));
   const Result<CronExpression> expression = parse_cron(text);

@@ -19,7 +19,7 @@ std::string encode(const UniqueRecord& unique) {
       .take();
 }
 
-Result<UniqueRecord> decode_unique(std::string_view bytes) {
+Result<UniqueRecord> decode_unique_record(std::string_view bytes) {
   codec::TupleReader reader(bytes);
   SLUICE_LET(key, reader.string());
   SLUICE_LET(lanes, reader.number<LaneBits>());
@@ -120,7 +120,7 @@ Status read_late_field(JobRecord& job, const codec::FieldView& field) {
 Status read_flow_field(JobRecord& job, const codec::FieldView& field) {
   switch (field.number) {
     case 24: {
-      SLUICE_LET(unique, decode_unique(field.bytes));
+      SLUICE_LET(unique, decode_unique_record(field.bytes));
       job.unique = unique;
       break;
     }

@@ -38,7 +38,7 @@ Result<bool> take(kv::Transaction& txn, Owner owner, const Marker& marker) {
   return true;
 }
 
-void put(kv::Transaction& txn, Owner owner, const Marker& marker, std::int64_t until) {
+void put_marker(kv::Transaction& txn, Owner owner, const Marker& marker, std::int64_t until) {
   const std::string key = marker_key(owner, marker.owner, marker.id);
   txn.put(key, encode_time(until));
   txn.put(marker_time_key(owner, marker.owner, until, marker.id), key);
@@ -61,7 +61,7 @@ void Compat::push_marker(Call call, Owner owner) {
               [owner, marker = *marker, until, now](kv::Transaction& txn,
                                                     net::HttpResponse& answer) -> Status {
                 SLUICE_TRY(take(txn, owner, marker));
-                if (until > now) put(txn, owner, marker, until);
+                if (until > now) put_marker(txn, owner, marker, until);
                 answer = success_answer(true);
                 return {};
               });

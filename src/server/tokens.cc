@@ -49,7 +49,7 @@ std::string version_key() {
   return key_of("token version").take();
 }
 
-std::string encode(const AccessToken& token) {
+std::string encode_token(const AccessToken& token) {
   TupleWriter prefixes;
   for (const std::string& prefix : token.prefixes) prefixes.string(prefix);
   return RecordWriter(kToken)
@@ -63,7 +63,7 @@ std::string encode(const AccessToken& token) {
       .finish();
 }
 
-Result<AccessToken> decode(std::string_view bytes) {
+Result<AccessToken> decode_token(std::string_view bytes) {
   SLUICE_LET(record, RecordReader::open(bytes, kToken));
   SLUICE_LET(name, record.bytes(1));
   SLUICE_LET(hash, record.bytes(2));
@@ -163,7 +163,7 @@ Result<std::string> add_token(kv::Store& store, AccessToken token, Random& rando
   token.hash = hash_of_secret(secret);
   token.created = store.now();
   const std::string key = token_key(token.name);
-  const std::string value = encode(token);
+  const std::string value = encode_token(token);
   SLUICE_TRY(store.run([&](kv::Transaction& txn) -> Status {
     SLUICE_LET(known, txn.get(key));
     if (known)
@@ -225,7 +225,7 @@ Result<AccessTokens> read_tokens(kv::Store& store) {
     all.version = version.value_or("");
     SLUICE_LET(entries, reader.scan(all_tokens()));
     for (const kv::KeyValue& entry : entries) {
-      SLUICE_LET(token, decode(entry.value));
+      SLUICE_LET(token, decode_token(entry.value));
       all.tokens.push_back(std::move(token));
     }
     return {};

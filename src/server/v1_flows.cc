@@ -11,7 +11,7 @@ void put_when(Writer& writer, std::string_view name, const std::optional<WallTim
   if (time) writer.name(name).number(to_ms(*time));
 }
 
-void put(Writer& writer, const queue::Schedule& one) {
+void put_flow(Writer& writer, const queue::Schedule& one) {
   writer.object().name("queue").string(one.queue).name("name").string(one.name);
   writer.name("cron").string(one.cron).name("paused").boolean(one.paused).name("job");
   server::put(writer, one.job);
@@ -24,7 +24,7 @@ void put(Writer& writer, const queue::Schedule& one) {
   writer.end_object();
 }
 
-void put(Writer& writer, const queue::Batch& one) {
+void put_flow(Writer& writer, const queue::Batch& one) {
   writer.object().name("queue").string(one.queue).name("id").string(one.id);
   writer.name("created_at").number(to_ms(one.created));
   writer.name("sealed").boolean(one.sealed).name("cancelled").boolean(one.cancelled);
@@ -42,7 +42,7 @@ void put(Writer& writer, const queue::Batch& one) {
 template <class Item>
 net::HttpResponse item_answer(const Item& item) {
   Writer writer;
-  put(writer, item);
+  put_flow(writer, item);
   return json_answer(writer.take());
 }
 
@@ -52,7 +52,7 @@ net::HttpResponse page_answer(std::string_view name, const std::vector<Item>& it
                               std::size_t limit, const std::string& next) {
   Writer writer;
   writer.object().name(name).array();
-  for (const Item& item : items) put(writer, item);
+  for (const Item& item : items) put_flow(writer, item);
   writer.end_array();
   if (items.size() == limit) writer.name("next").string(next);
   return json_answer(writer.end_object().take());

@@ -8,7 +8,7 @@
 namespace sluice::server {
 namespace {
 
-std::int64_t to_ms(Duration span) {
+std::int64_t span_ms(Duration span) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(span).count();
 }
 
@@ -17,7 +17,7 @@ void put_text(Writer& writer, std::string_view name, const std::string& text) {
 }
 
 void put_time(Writer& writer, std::string_view name, const std::optional<WallTime>& time) {
-  if (time) writer.name(name).number(to_ms(time->time_since_epoch()));
+  if (time) writer.name(name).number(span_ms(time->time_since_epoch()));
 }
 
 void put_payload(Writer& writer, const std::string& payload) {
@@ -30,8 +30,8 @@ void put_payload(Writer& writer, const std::string& payload) {
 void put_retry(Writer& writer, const queue::RetryPolicy& retry) {
   writer.name("retry").object();
   writer.name("attempts_max").number(retry.attempts_max);
-  writer.name("base_ms").number(to_ms(retry.base)).name("factor").number(retry.factor);
-  writer.name("cap_ms").number(to_ms(retry.cap)).name("jitter").number(retry.jitter);
+  writer.name("base_ms").number(span_ms(retry.base)).name("factor").number(retry.factor);
+  writer.name("cap_ms").number(span_ms(retry.cap)).name("jitter").number(retry.jitter);
   writer.end_object();
 }
 
@@ -49,7 +49,7 @@ void put_after(Writer& writer, const std::vector<queue::After>& after) {
 void put_unique(Writer& writer, const queue::Unique& unique) {
   writer.name("unique").object().name("key").string(unique.key).name("lanes").array();
   for (const queue::Lane lane : unique.lanes) writer.string(queue::lane_name(lane));
-  writer.end_array().name("window_ms").number(to_ms(unique.window));
+  writer.end_array().name("window_ms").number(span_ms(unique.window));
   writer.name("policy").string(unique_policy_name(unique.policy)).end_object();
 }
 
@@ -65,7 +65,7 @@ void put_optional(Writer& writer, std::string_view name, const std::optional<Num
 }  // namespace
 
 std::int64_t to_ms(WallTime time) {
-  return to_ms(time.time_since_epoch());
+  return span_ms(time.time_since_epoch());
 }
 
 std::string_view unique_policy_name(queue::UniquePolicy policy) {
@@ -137,7 +137,7 @@ void put(Writer& writer, const queue::NewJob& job) {
   put_text(writer, "group", job.group);
   if (job.priority) writer.name("priority").number(*job.priority);
   put_text(writer, "label", job.label);
-  if (job.ttl != Duration{}) writer.name("ttl_ms").number(to_ms(job.ttl));
+  if (job.ttl != Duration{}) writer.name("ttl_ms").number(span_ms(job.ttl));
   if (job.hold) writer.name("hold").boolean(true);
   if (job.retry) put_retry(writer, *job.retry);
   if (job.unique) put_unique(writer, *job.unique);
@@ -157,19 +157,19 @@ void put(Writer& writer, const queue::Counts& counts) {
 void put(Writer& writer, const queue::QueueConfig& config) {
   const bool for_ever = config.dead_retention == Duration::max();
   writer.object();
-  writer.name("priority").number(config.priority).name("lease_ms").number(to_ms(config.lease));
+  writer.name("priority").number(config.priority).name("lease_ms").number(span_ms(config.lease));
   put_retry(writer, config.retry);
   writer.name("lapses_max").number(config.lapses_max);
-  writer.name("done_retention_ms").number(to_ms(config.done_retention));
+  writer.name("done_retention_ms").number(span_ms(config.done_retention));
   put_optional(writer, "dead_retention_ms",
-               for_ever ? std::optional<std::int64_t>() : to_ms(config.dead_retention));
+               for_ever ? std::optional<std::int64_t>() : span_ms(config.dead_retention));
   put_optional(writer, "active_max", config.active_max);
   put_optional(writer, "group_max", config.group_max);
   put_optional(writer, "backlog_max", config.backlog_max);
   writer.name("rate");
   if (config.rate) {
     writer.object().name("jobs").number(config.rate->jobs);
-    writer.name("per_ms").number(to_ms(config.rate->per));
+    writer.name("per_ms").number(span_ms(config.rate->per));
     writer.name("burst").number(config.rate->burst).end_object();
   } else {
     writer.null();

@@ -13,8 +13,8 @@ namespace sluice::tracker {
 namespace {
 
 constexpr unsigned kMappedBits = 96;
-constexpr std::uint8_t kMapped[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-static_assert(sizeof kMapped * 8 == kMappedBits);
+constexpr std::uint8_t kMappedPrefix[] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+static_assert(sizeof kMappedPrefix * 8 == kMappedBits);
 
 unsigned bits_max(const Endpoint& address) {
   return address.is_v6 ? 128 : 32;
@@ -45,9 +45,9 @@ std::optional<unsigned> parse_bits(std::string_view text) {
 void unmap(Network& network) {
   auto& bytes = network.first.address;
   if (!network.first.is_v6 || network.bits < kMappedBits ||
-      std::memcmp(bytes.data(), kMapped, sizeof kMapped) != 0)
+      std::memcmp(bytes.data(), kMappedPrefix, sizeof kMappedPrefix) != 0)
     return;
-  std::copy(bytes.begin() + sizeof kMapped, bytes.end(), bytes.begin());
+  std::copy(bytes.begin() + sizeof kMappedPrefix, bytes.end(), bytes.begin());
   std::fill(bytes.begin() + 4, bytes.end(), std::uint8_t{0});
   network.first.is_v6 = false;
   network.bits -= kMappedBits;

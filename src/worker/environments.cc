@@ -22,7 +22,7 @@ std::uint64_t to_ms(WallTime time) {
       std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count());
 }
 
-WallTime from_ms(std::uint64_t ms) {
+WallTime wall_time(std::uint64_t ms) {
   return WallTime(std::chrono::milliseconds(ms));
 }
 
@@ -46,7 +46,7 @@ Result<Environment> decode_lines(std::string_view bytes) {
 Result<WallTime> used_at(std::string_view value) {
   SLUICE_LET(record, codec::RecordReader::open(value, kRecord));
   SLUICE_LET(ms, record.u64(1));
-  return from_ms(ms);
+  return wall_time(ms);
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace sluice::worker {
 namespace {
 
-constexpr Duration kPatience = std::chrono::seconds(10);
+constexpr Duration kTreesTimeMax = std::chrono::seconds(10);
 
 struct Left {
   queue::JobRef job = {};
@@ -90,7 +90,7 @@ Result<Recovered> recover(queue::Queues& queues, const exec::LockFile& locks,
   SLUICE_LET(left, jobs_of(queues, worker));
   if (!left.empty() && !mutant("worker.orphans_stay")) {
     const Status ended =
-        exec::end_trees(locks, marks_of(locks, dir, worker, left), clock, kPatience);
+        exec::end_trees(locks, marks_of(locks, dir, worker, left), clock, kTreesTimeMax);
     if (ended.code() == Code::unavailable) {
       recovered.problem = ended.message();
       return recovered;

@@ -16,7 +16,7 @@ namespace sluice::worker {
 namespace {
 
 // How long the processes of an earlier run may take to go after SIGKILL.
-constexpr Duration kPatience = std::chrono::seconds(5);
+constexpr Duration kLeftoversTimeMax = std::chrono::seconds(5);
 constexpr Duration kCapPeriod = std::chrono::milliseconds(250);
 constexpr Duration kCapPeriodOver = std::chrono::milliseconds(25);
 
@@ -83,7 +83,7 @@ Result<exec::Lock> Run::take_lock() const {
   // Left over from a run whose worker lost its lease or died. The token of that run is not known
   // here, but whoever holds the lock is found by the lock.
   const exec::TreeMark mark = mark_of(context_.locks, lease_.token);
-  SLUICE_TRY(exec::end_trees(context_.locks, {&mark, 1}, context_.clock, kPatience));
+  SLUICE_TRY(exec::end_trees(context_.locks, {&mark, 1}, context_.clock, kLeftoversTimeMax));
   SLUICE_LET(again, context_.locks.try_lock(place));
   if (again) return std::move(*again);
   return error(Code::unavailable, "the job is being run by somebody else");
@@ -155,7 +155,8 @@ std::optional<Report> Run::ended() {
   // that was stopped must not go on in the background.
   if (stopping_ != Stop::none) {
     const exec::TreeMark mark = mark_of(context_.locks, lease_.token);
-    if (const Status ended = exec::end_trees(context_.locks, {&mark, 1}, context_.clock, kPatience);
+    if (const Status ended =
+            exec::end_trees(context_.locks, {&mark, 1}, context_.clock, kLeftoversTimeMax);
         !ended.ok())
       report_->problem += ended.message();
   }

@@ -9,7 +9,7 @@
 namespace sluice::cli {
 namespace {
 
-constexpr Duration kEventWait = std::chrono::seconds(10);
+constexpr Duration kLookTimeMax = std::chrono::seconds(10);
 
 /// The state that a lane means; a scheduled job that has run before waits out its backoff.
 State state_in(queue::Lane lane, std::uint32_t attempt) {
@@ -53,8 +53,9 @@ Result<int> watch(Context& context, const Arguments& arguments) {
   std::int64_t left = count.value_or(INT64_MAX);
   while (left > 0) {
     SLUICE_LET(
-        page, queues->events(
-                  {.queue = queue, .after = cursor, .limit = queue::kPageMax, .wait = kEventWait}));
+        page,
+        queues->events(
+            {.queue = queue, .after = cursor, .limit = queue::kPageMax, .wait = kLookTimeMax}));
     if (page.gap) context.warn("some events were missed: they were gone before they were read");
     std::string text;
     for (const queue::Event& event : page.events) {

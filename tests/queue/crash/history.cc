@@ -18,13 +18,13 @@ Micros to_micros(Duration duration) {
 }
 
 // A call of one process: what it asked, and what it was answered so far.
-struct Call {
+struct PastCall {
   std::vector<Note> asked = {};
   std::vector<std::optional<Note>> answers = {};  // One per item asked.
   std::vector<Note> leases = {};                  // Of a claim.
 };
 
-void add_answer(Call& call, const Note& note) {
+void add_answer(PastCall& call, const Note& note) {
   if (note.verb == Verb::claim && !note.id.empty()) {
     call.leases.push_back(note);
     return;
@@ -66,9 +66,9 @@ class Maker {
   explicit Maker(History& history) : history_(history) {}
 
   void add_log(const ClientLog& log) {
-    std::map<std::pair<unsigned, std::uint64_t>, Call> calls;
+    std::map<std::pair<unsigned, std::uint64_t>, PastCall> calls;
     for (const Note& note : log.notes) {
-      Call& call = calls[{note.thread, note.call}];
+      PastCall& call = calls[{note.thread, note.call}];
       if (note.answer) {
         add_answer(call, note);
       } else {
@@ -80,7 +80,7 @@ class Maker {
   }
 
  private:
-  void add_call(const Call& call, Micros died) {
+  void add_call(const PastCall& call, Micros died) {
     ++history_.calls;
     const Note& first = call.asked[0];
     if (first.verb == Verb::time) return add_time(call);
@@ -104,14 +104,14 @@ class Maker {
     add({ack.queue, id}, op);
   }
 
-  void add_claim(const Call& call, Micros died) {
+  void add_claim(const PastCall& call, Micros died) {
     const Note& asked = call.asked[0];
     for (const Note& lease : call.leases) add({lease.queue, lease.id}, op_of(asked, lease, died));
     if (!call.answers[0])
       history_.open_claims.emplace_back(asked.queue, op_of(asked, std::nullopt, died));
   }
 
-  void add_time(const Call& call) {
+  void add_time(const PastCall& call) {
     if (!call.answers[0]) return;
     const Micros store = call.answers[0]->store_us;
     history_.offset_min = std::max(history_.offset_min, store - call.answers[0]->stamp_us);

@@ -121,10 +121,6 @@ void judge_limits(const Sight& now, std::vector<Breach>& breaches) {
   }
 }
 
-bool is_finished(Lane lane) {
-  return lane == Lane::done || lane == Lane::dead || lane == Lane::cancelled;
-}
-
 // A key has one holder, which is not finished; and a job waits for one that is not finished, and
 // runs only after it.
 void judge_flows(const Sight& now, const std::map<JobKey, JobTruth>& truths,

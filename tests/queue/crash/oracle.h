@@ -25,6 +25,12 @@ struct Breach {
   std::string text = {};
 };
 
+/// Whether a job in it is through, for good or until somebody requeues it.
+inline bool is_finished(queue::Lane lane) {
+  using enum queue::Lane;
+  return lane == done || lane == dead || lane == cancelled;
+}
+
 /// What happened to one job between two looks, in the order in which it was said.
 struct Event {
   Verb verb = Verb::enqueue;

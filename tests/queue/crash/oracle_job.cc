@@ -13,10 +13,6 @@ using queue::DeathReason;
 using queue::Lane;
 using Kind = Breach::Kind;
 
-bool is_finished(Lane lane) {
-  return lane == Lane::done || lane == Lane::dead || lane == Lane::cancelled;
-}
-
 bool may_answer(const JobKey& key, const Event& event) {
   using enum Code;
   const auto is = [&](std::initializer_list<Code> codes) {

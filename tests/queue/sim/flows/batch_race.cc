@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kClients = 5;
 constexpr std::size_t kCallsMax = 4;
-constexpr unsigned kRoundsMax = 12;
+constexpr unsigned kRaceRoundsMax = 12;
 constexpr const char* kWork = "work";
 constexpr const char* kCallbacks = "callbacks";
 
@@ -210,7 +210,7 @@ class Race {
     expect(status_of(clients_[4]->sweep()), "sweep");
     if (!at_once && ended()) tally_.hit(RaceProbe::ended_by_the_check);
     for (unsigned round = 0; !ended() && !wrong_; ++round) {
-      if (round == kRoundsMax) return fail("the batch does not end");
+      if (round == kRaceRoundsMax) return fail("the batch does not end");
       work_off();
       clock_.advance(61s);
       expect(status_of(clients_[4]->sweep()), "sweep");

@@ -10,8 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr unsigned kRoundsMax = 500;
-constexpr std::size_t kClaimAll = 64;
+constexpr unsigned kFlowRoundsMax = 500;
+constexpr std::size_t kFlowClaimMax = 64;
 
 bool stuck(const Life& life) {
   return life.lane == Lane::waiting;
@@ -44,7 +44,7 @@ void FlowWorld::drain() {
   check_waiting();
   // Whatever still waits for a failed job waits until somebody decides about that one.
   for (unsigned round = 0; ledger_->unfinished() > 0 && !violation(); ++round) {
-    if (round == kRoundsMax) return ledger_->fail("after: jobs wait for ever");
+    if (round == kFlowRoundsMax) return ledger_->fail("after: jobs wait for ever");
     settle_failed();
     drain_all();
     check_waiting();
@@ -75,7 +75,7 @@ void FlowWorld::heal() {
 // Until nothing is left but what waits for others.
 void FlowWorld::drain_all() {
   for (unsigned round = 0; !violation(); ++round) {
-    if (round == kRoundsMax) return ledger_->fail("the flows do not drain");
+    if (round == kFlowRoundsMax) return ledger_->fail("the flows do not drain");
     if (!work_off()) return;
   }
 }
@@ -97,7 +97,7 @@ bool FlowWorld::work_off() {
   while (*count > 0 && !violation())
     must({.text = "claim and ack", .run = [this, count](Queues& queues, FlowCall&) {
             const auto leases = queues.claim(
-                {.queues = names_, .jobs_max = kClaimAll, .lease = 1min, .worker = "drain"});
+                {.queues = names_, .jobs_max = kFlowClaimMax, .lease = 1min, .worker = "drain"});
             *count = leases ? leases->size() : 0;
             if (!leases) return leases.error();
             std::vector<AckRequest> acks;

@@ -123,10 +123,10 @@ void Ledger::look_at_waits(Queues& observer) {
 
 // A waiting job says itself what it waits for; nothing of that may be missing.
 void Ledger::compare_waits(Queues& observer) {
-  constexpr std::size_t kLooks = 3;
+  constexpr std::size_t kLooksMax = 3;
   std::size_t looks = 0;
   for (const Life& life : lives_) {
-    if (life.lane != Lane::waiting || looks == kLooks) continue;
+    if (life.lane != Lane::waiting || looks == kLooksMax) continue;
     ++looks;
     const auto job = observer.get({life.queue, life.id}, {.after = true});
     if (!job) return;
