@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <sluice/result.h>
 
-#include <fstream>
-#include <iterator>
 #include <string>
+
+#include "tests/support/documents.h"
 
 namespace sluice {
 namespace {
@@ -29,8 +29,7 @@ const char* retry_in_words(Retry retry) {
 }
 
 TEST(ErrorsDoc, has_every_code_as_the_table_has_it) {
-  std::ifstream file(SLUICE_ERRORS_DOC);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = test::read_document("operations/errors.md");
   for (std::size_t i = 1; i < kCodeCount; ++i) {
     const CodeInfo& info = code_info(static_cast<Code>(i));
     const std::string row = std::string("| `") + info.name + "` | " + retry_in_words(info.retry) +

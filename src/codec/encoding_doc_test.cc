@@ -2,13 +2,14 @@
 // Holds docs/format/encoding.md to what the code does.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <limits>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "codec/record.h"
 #include "codec/tuple.h"
+#include "tests/support/documents.h"
 
 namespace sluice::codec {
 namespace {
@@ -30,7 +31,7 @@ Row cells_of(const std::string& line) {
 
 /// The rows of the first table under a heading, without its two head lines.
 std::vector<Row> table_under(const std::string& heading) {
-  std::ifstream file(SLUICE_FORMAT_DOCS "/encoding.md");
+  std::istringstream file(test::read_document("format/encoding.md"));
   std::string line;
   while (std::getline(file, line) && line != "### " + heading) {
   }

@@ -98,7 +98,7 @@ TEST(LockFile, the_end_of_a_program_leaves_the_lock_to_us) {
 TEST(LockFile, a_grandchild_holds_the_lock_when_all_above_it_were_killed) {
   const test::TempDir dir;
   const LockFile locks = LockFile::open(dir / "locks").value();
-  test::Child worker({SLUICE_EXEC_TEST_WORKER, "worker", dir / "locks", "9", "MARK=1", "sh", "-c",
+  test::Child worker({testing::test_worker(), "worker", dir / "locks", "9", "MARK=1", "sh", "-c",
                       "sleep 600 & echo grandchild $!; wait"});
   pid_t child = 0;
   pid_t grandchild = 0;

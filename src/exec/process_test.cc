@@ -197,7 +197,7 @@ TEST(Process, one_that_was_reaped_by_somebody_else_is_a_failure_that_says_so) {
 TEST(Process, dies_when_its_parent_is_killed) {
   const test::TempDir dir;
   test::Child worker(
-      {SLUICE_EXEC_TEST_WORKER, "worker", dir / "locks", "7", "MARK=1", "sleep", "600"});
+      {testing::test_worker(), "worker", dir / "locks", "7", "MARK=1", "sleep", "600"});
   const auto line = worker.read_line();
   ASSERT_TRUE(line);
   const Descriptor program = watch(pid_in(*line));

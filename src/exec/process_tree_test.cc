@@ -112,8 +112,8 @@ TEST(ProcessTree, one_that_cleared_its_environment_is_found_by_its_lock) {
 
 TEST(ProcessTree, one_without_any_mark_is_found_by_its_session) {
   const World world;
-  Tree tree(world, "env -i " SLUICE_EXEC_TEST_WORKER
-                   " group /bin/sh -c 'exec 3>&-; echo $$; exec /bin/sleep 600' & wait");
+  Tree tree(world, "env -i " + testing::test_worker() +
+                       " group /bin/sh -c 'exec 3>&-; echo $$; exec /bin/sleep 600' & wait");
   const pid_t pid = pid_in(tree.first_line);
   EXPECT_EQ(::getpgid(pid), pid);
   EXPECT_EQ(::getsid(pid), tree.process->pid());
@@ -203,7 +203,7 @@ TEST(ProcessTree, one_that_forks_and_ends_all_the_time_is_ended) {
 
 TEST(ProcessTree, what_a_killed_worker_left_behind_is_ended) {
   const World world;
-  test::Child worker({SLUICE_EXEC_TEST_WORKER, "worker", world.dir / "locks", "7", world.mark.env,
+  test::Child worker({testing::test_worker(), "worker", world.dir / "locks", "7", world.mark.env,
                       "sh", "-c", "trap '' TERM HUP; sleep 600 & echo grandchild $!; wait"});
   std::string line;
   while (!line.starts_with("grandchild ")) {

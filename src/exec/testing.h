@@ -17,6 +17,7 @@
 #include "base/check.h"
 #include "base/descriptor.h"
 #include "exec/process.h"
+#include "tests/support/beside.h"
 #include "tests/support/temp_dir.h"
 
 namespace sluice::exec::testing {
@@ -75,14 +76,14 @@ inline Command shell(const std::string& script) {
   return {.argv = {"sh", "-c", script}, .env = {kPath}};
 }
 
-// Only the build knows the path of the program of test_worker.cc.
-#if !defined(SLUICE_EXEC_TEST_WORKER)
-#define SLUICE_EXEC_TEST_WORKER ""
-#endif
+/// The program of test_worker.cc.
+inline std::string test_worker() {
+  return test::beside_this_program("exec_test_worker");
+}
 
-/// One of the roles of test_worker.cc.
+/// One of its roles.
 inline Command role(std::vector<std::string> words) {
-  words.insert(words.begin(), SLUICE_EXEC_TEST_WORKER);
+  words.insert(words.begin(), test_worker());
   return {.argv = std::move(words), .env = {kPath}};
 }
 

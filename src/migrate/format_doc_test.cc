@@ -3,12 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
-#include <fstream>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "codec/record.h"
 #include "migrate/block.h"
+#include "tests/support/documents.h"
 
 namespace sluice::migrate {
 namespace {
@@ -23,7 +24,7 @@ std::string without_ticks(std::string cell) {
 
 /// The rows of the first table under a heading, without its two head lines.
 std::vector<Row> table_under(const std::string& heading) {
-  std::ifstream file(SLUICE_FORMAT_DOCS "/migrate.md");
+  std::istringstream file(test::read_document("format/migrate.md"));
   std::string line;
   while (std::getline(file, line) && line != "### " + heading) {
   }
@@ -103,8 +104,7 @@ TEST(FormatDoc, its_chunk_is_what_the_writer_writes) {
 }
 
 TEST(FormatDoc, its_limits_are_those_of_the_code) {
-  std::ifstream file(SLUICE_FORMAT_DOCS "/migrate.md");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = test::read_document("format/migrate.md");
   static_assert(kChunkBytesMax == 65'536 && kNameBytesMax == 1'024 && kTargetBytesMax == 4'096);
   for (const char* limit : {"at most 65,536 bytes", "has 1,024 bytes at most", "at most 4,096 |"})
     EXPECT_NE(text.find(limit), text.npos) << limit;

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "migrate/ledger.h"
-#include "tests/support/temp_dir.h"
+#include "tests/support/documents.h"
 
 namespace sluice::migrate {
 namespace {
@@ -24,7 +24,7 @@ std::string hex(std::string_view bytes) {
 }
 
 TEST(LedgerDoc, each_example_of_a_key_has_the_bytes_of_the_code) {
-  const std::string page = test::read_file(SLUICE_FORMAT_DOCS "/migrate.md");
+  const std::string page = test::read_document("format/migrate.md");
   const std::pair<std::string, std::string> examples[] = {
       {"settings", keys::settings().to_string()},
       {"state", keys::state().to_string()},

@@ -3,7 +3,6 @@
 // everything.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <map>
 #include <set>
 #include <sstream>
@@ -16,6 +15,7 @@
 #include "queue/records.h"
 #include "queue/testing.h"
 #include "queue/verify/full_store.h"
+#include "tests/support/documents.h"
 
 namespace sluice::queue {
 namespace {
@@ -31,7 +31,7 @@ std::string trimmed(std::string text) {
 
 /// The rows of the first table after `heading`, without its head.
 std::vector<Row> table_after(const std::string& heading) {
-  std::ifstream file(SLUICE_FORMAT_DOCS "/queue.md");
+  std::istringstream file(test::read_document("format/queue.md"));
   std::vector<Row> rows;
   bool found = false;
   for (std::string line; std::getline(file, line);) {
@@ -150,7 +150,7 @@ TEST(QueueFormatDoc, every_record_has_only_documented_fields_and_all_are_seen) {
   const auto spaces = documented_spaces();
   Fields fields;
   for (int type = 1; type <= 16; ++type) {
-    std::ifstream file(SLUICE_FORMAT_DOCS "/queue.md");
+    std::istringstream file(test::read_document("format/queue.md"));
     std::string heading;
     for (std::string line; std::getline(file, line);)
       if (line.starts_with("### Record " + std::to_string(type) + ":")) heading = line;

@@ -3,14 +3,15 @@
 // a job in every lane, on every engine.
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <functional>
 #include <map>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "queue/testing.h"
+#include "tests/support/documents.h"
 #include "tests/support/run_size.h"
 
 namespace sluice::queue {
@@ -238,7 +239,7 @@ Row cells_of(const std::string& line) {
 
 /// The table under "Lanes and verbs", the head first, without the line under it.
 std::vector<Row> read_table() {
-  std::ifstream file(SLUICE_DESIGN_DOCS "/queue.md");
+  std::istringstream file(test::read_document("design/queue.md"));
   std::string line;
   while (std::getline(file, line) && line != "## Lanes and verbs") {
   }
@@ -279,7 +280,7 @@ class LaneVerbTest : public OnEngines {};
 TEST_P(LaneVerbTest, every_verb_does_to_every_lane_what_the_table_says) {
   const std::map<std::string, Verb> verbs = all_verbs();
   const std::vector<Row> table = read_table();
-  ASSERT_GT(table.size(), 1u) << SLUICE_DESIGN_DOCS "/queue.md";
+  ASSERT_GT(table.size(), 1u) << "docs/design/queue.md";
   const Row& head = table.front();
   ASSERT_EQ(head.size(), 2 + kLaneCount) << "verb, absent and every lane";
   std::uint64_t tried = 0;

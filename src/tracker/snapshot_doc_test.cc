@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string>
 
+#include "tests/support/documents.h"
 #include "tests/support/temp_dir.h"
 #include "tracker/snapshot.h"
 
@@ -17,7 +18,7 @@ using namespace std::chrono_literals;
 
 /// All bytes of the table under "## Example".
 std::string documented() {
-  std::istringstream doc(test::read_file(SLUICE_FORMAT_DOCS "/retracker.md"));
+  std::istringstream doc(test::read_document("format/retracker.md"));
   std::string line;
   std::string digits;
   while (std::getline(doc, line) && line != "## Example") {

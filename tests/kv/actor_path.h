@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Where the build put the programs that the tests start.
+// The programs that the tests start.
 #pragma once
+
+#include <string>
+
+#include "tests/support/beside.h"
 
 namespace sluice::test {
 
-inline constexpr const char* kActorPath = SLUICE_KV_ACTOR;
-#if defined(SLUICE_IO_RECORDER)
-inline constexpr const char* kRecorderPath = SLUICE_IO_RECORDER;
-#endif
+inline std::string actor_path() {
+  return beside_this_program("kv_actor");
+}
+inline std::string recorder_path() {
+  return beside_this_program("libio_recorder.so");
+}
 
 }  // namespace sluice::test

@@ -41,7 +41,7 @@ TEST(Bells, a_ring_wakes_a_waiter_in_another_process) {
   const TempDir dir;
   const auto store = open_store(dir);
   ASSERT_TRUE(store);
-  Child other({kActorPath, "pong", dir / "store", std::to_string(rounds)});
+  Child other({actor_path(), "pong", dir / "store", std::to_string(rounds)});
   ASSERT_EQ(other.read_line(), "ready");
   std::uint64_t in_vain = 0;
   for (std::uint64_t round = 1; round <= rounds; ++round) {
@@ -81,7 +81,7 @@ TEST(Bells, a_commit_whose_ring_never_came_is_noticed) {
   const auto store = open_store(dir);
   ASSERT_TRUE(store);
   const kv::BellTicket ticket = store->listen("bell");
-  Child writer({kActorPath, "commit_one", dir / "store", "news", "-"});
+  Child writer({actor_path(), "commit_one", dir / "store", "news", "-"});
   EXPECT_EQ(writer.read_lines(), std::vector<std::string>{"committed"});
   EXPECT_TRUE(writer.wait().clean());
   EXPECT_EQ(store->wait(ticket, {.timeout = kLong}), kv::Wake::rung);
@@ -90,8 +90,8 @@ TEST(Bells, a_commit_whose_ring_never_came_is_noticed) {
 
 std::vector<std::string> traced_commit(const TempDir& dir, const std::string& key,
                                        const std::string& inject) {
-  return {"strace", "-f",   "-qq",      "-o",         dir / "trace", "-e", "trace=pwrite64,futex",
-          "-e",     inject, kActorPath, "commit_one", dir / "store", key,  "bell"};
+  return {"strace", "-f",   "-qq",        "-o",         dir / "trace", "-e", "trace=pwrite64,futex",
+          "-e",     inject, actor_path(), "commit_one", dir / "store", key,  "bell"};
 }
 
 // Which futex call of a committing process is the ring: the first after the commit's last write, of

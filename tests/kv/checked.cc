@@ -16,7 +16,7 @@ std::string Checked::to_string() const {
 }
 
 Checked check_in_child(const std::string& dir, const Truth& truth, std::uint64_t more) {
-  Child child({kActorPath, "check", dir, encode_truth(truth), std::to_string(more)});
+  Child child({actor_path(), "check", dir, encode_truth(truth), std::to_string(more)});
   Checked checked;
   while (auto line = child.read_line()) {
     std::istringstream words(*line);

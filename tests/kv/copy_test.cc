@@ -79,7 +79,7 @@ struct Patient {
   std::string store() const { return dir / "store"; }
   std::string target() const { return dir / "copy"; }
   std::vector<std::string> command(const std::string& role) const {
-    std::vector<std::string> words = {kActorPath, role, store()};
+    std::vector<std::string> words = {actor_path(), role, store()};
     if (role == "copy") words.push_back(target());
     return words;
   }
@@ -215,7 +215,7 @@ TEST_P(CopyKills, would_find_everything_synced_in_its_order) {
 
 TEST(CompactBetweenProcesses, is_refused_while_another_has_the_store_open) {
   const Patient patient;
-  Child reader({kActorPath, "hold_read", patient.store()});
+  Child reader({actor_path(), "hold_read", patient.store()});
   ASSERT_EQ(reader.read_line(), "holding");
   EXPECT_EQ(kv::compact_lmdb({.dir = patient.store()}).code(), Code::unavailable);
   EXPECT_EQ(file_bytes(patient.store()), file_bytes(patient.dir / "spare"));
@@ -263,7 +263,7 @@ TEST(CompactBetweenProcesses, whoever_opens_meanwhile_waits_and_gets_the_new_fil
     if (auto stopped = stop_in_the_middle(patient)) compactor.emplace(std::move(*stopped));
   }
   ASSERT_TRUE(compactor);
-  Child writer({kActorPath, "commit_one", patient.store(), "late", "-"});
+  Child writer({actor_path(), "commit_one", patient.store(), "late", "-"});
   EXPECT_TRUE(wait_for_lock("-> FLOCK .* " + std::to_string(writer.pid()) + " "));
   EXPECT_EQ(file_bytes(patient.store()), file_bytes(patient.dir / "spare"));
   EXPECT_EQ(kv::compact_lmdb({.dir = patient.store()}).code(), Code::unavailable);
@@ -279,7 +279,7 @@ TEST(CompactBetweenProcesses, goes_on_beside_processes_that_open_and_close_all_t
   std::uint64_t compacted = 0;
   std::uint64_t committed = 0;
   for (int round = 0; round < 40; ++round) {
-    Child writer({kActorPath, "commit_one", patient.store(), "w" + std::to_string(round), "-"});
+    Child writer({actor_path(), "commit_one", patient.store(), "w" + std::to_string(round), "-"});
     if (round % 2 == 0) writer.read_line();
     const Status status = kv::compact_lmdb({.dir = patient.store()});
     EXPECT_TRUE(status.ok() || status.code() == Code::unavailable) << status.to_string();
@@ -295,7 +295,7 @@ TEST(CompactBetweenProcesses, goes_on_beside_processes_that_open_and_close_all_t
 TEST(CopyBetweenProcesses, has_the_map_size_that_another_process_has_set) {
   const TempDir dir;
   const auto store = must_open(dir / "store", 16 << 20);
-  Child writer({kActorPath, "commit_one", dir / "store", "k", "-"});
+  Child writer({actor_path(), "commit_one", dir / "store", "k", "-"});
   EXPECT_EQ(writer.read_line(), "committed");
   EXPECT_EQ(store->stats().map_bytes, 16u << 20);
   ASSERT_TRUE(store->copy_to(dir / "copy").ok());

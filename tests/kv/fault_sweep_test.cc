@@ -60,7 +60,7 @@ Outcome run_script(const TempDir& dir, const std::vector<std::string>& strace_wo
   std::vector<std::string> words = {"strace", "-f", "-qq"};
   words.insert(words.end(), strace_words.begin(), strace_words.end());
   for (const std::string& word :
-       {std::string(kActorPath), std::string("script"), dir / "store", dir / "notes"})
+       {actor_path(), std::string("script"), dir / "store", dir / "notes"})
     words.push_back(word);
   Child script(words);
   Outcome outcome;
@@ -206,7 +206,7 @@ std::string judge(const Fault& fault) {
   if (wrong.empty()) wrong = check_in_child(dir / "store", outcome.truth, 3).to_string();
   if (wrong.empty()) return {};
   for (const std::string& line : outcome.lines) wrong += "\n    " + line;
-  return wrong + "\n    run again: strace -f -e " + fault.inject() + " " + kActorPath +
+  return wrong + "\n    run again: strace -f -e " + fault.inject() + " " + actor_path() +
          " script /tmp/swept /tmp/swept.notes";
 }
 

@@ -32,7 +32,7 @@ class Patient {
   void cycle(Random& random, bool in_open) {
     std::filesystem::remove(notes());
     {
-      Child victim({kActorPath, "work", store(), notes(), "0", std::to_string(kLanes), "0",
+      Child victim({actor_path(), "work", store(), notes(), "0", std::to_string(kLanes), "0",
                     std::to_string(random.next() >> 32)});
       if (!in_open) victim.read_line();
       const std::uint64_t most_us = in_open ? 6'000 : 40'000;

@@ -34,7 +34,7 @@ std::uint64_t file_bytes(const TempDir& dir) {
 TEST(Processes, eight_of_them_share_a_store_and_two_are_killed) {
   constexpr unsigned kProcesses = 8;
   constexpr unsigned kKilled = 2;
-  const std::uint64_t count = RunSize{100, SLUICE_TEST_POSTINGS, 20'000}.pick();
+  const std::uint64_t count = RunSize{100, kSanitized ? 150U : 8'000U, 20'000}.pick();
   const std::uint64_t seed = seed_or(SystemRandom().next() >> 32);
   std::cout << "run again: SLUICE_SEED=" << seed << " with the same filter" << std::endl;
   SeededRandom random(seed);
@@ -43,7 +43,7 @@ TEST(Processes, eight_of_them_share_a_store_and_two_are_killed) {
   for (unsigned i = 0; i < kProcesses; ++i)
     // The ones to be killed work for ever, so that the kill always meets them at work.
     workers.emplace_back(std::vector<std::string>{
-        kActorPath, "work", dir / "store", dir / "notes", std::to_string(i), "1",
+        actor_path(), "work", dir / "store", dir / "notes", std::to_string(i), "1",
         i < kKilled ? "0" : std::to_string(count), std::to_string(seed + i)});
   for (Child& worker : workers) EXPECT_EQ(worker.read_line(), "ready");
   for (unsigned i = 0; i < kKilled; ++i) {
@@ -71,7 +71,7 @@ TEST(Processes, a_writer_killed_inside_its_transaction_blocks_nobody) {
   const auto store = open_store(dir);
   ASSERT_TRUE(store && set_up_ledger(*store).ok());
   for (std::uint64_t round = 1; round <= 5; ++round) {
-    Child writer({kActorPath, "die_inside", dir / "store"});
+    Child writer({actor_path(), "die_inside", dir / "store"});
     EXPECT_EQ(writer.wait().signal, SIGKILL);
     EXPECT_TRUE(post(*store, {.number = round, .seed = round}).has_value());
   }
@@ -93,7 +93,7 @@ TEST(Processes, the_pages_of_a_killed_reader_are_used_again) {
     }
   };
   post_some();
-  Child reader({kActorPath, "hold_read", dir / "store"});
+  Child reader({actor_path(), "hold_read", dir / "store"});
   ASSERT_EQ(reader.read_line(), "holding");
   const std::uint64_t before = file_bytes(dir);
   post_some();
@@ -115,7 +115,7 @@ TEST(Processes, slots_of_killed_readers_do_not_pile_up) {
   ASSERT_TRUE(store);
   std::uint64_t most = 0;
   for (int round = 0; round < 10; ++round) {
-    Child reader({kActorPath, "hold_read", dir / "store"});
+    Child reader({actor_path(), "hold_read", dir / "store"});
     ASSERT_EQ(reader.read_line(), "holding");
     most = std::max(most, store->stats().readers);
     reader.kill();

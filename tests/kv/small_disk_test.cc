@@ -39,7 +39,7 @@ TEST(SmallDisk, a_full_disk_refuses_and_goes_on_when_there_is_room_again) {
   const std::string filler = disk / "filler";
   write_file(filler, std::string(1 << 20, 'x'));
 
-  Child writer({kActorPath, "fill", disk / "store", dir / "notes"});
+  Child writer({actor_path(), "fill", disk / "store", dir / "notes"});
   EXPECT_EQ(writer.read_line(), "full storage_full");
   EXPECT_EQ(writer.read_line(), "mapped ok");
   const Truth when_full = truth_in(dir / "notes");

@@ -28,7 +28,7 @@ std::unique_ptr<kv::Store> open_store(const TempDir& dir) {
 }
 
 Child start_teller(const TempDir& dir, std::chrono::seconds ahead) {
-  return Child({kActorPath, "tell_time", dir / "store", std::to_string(ahead.count())});
+  return Child({actor_path(), "tell_time", dir / "store", std::to_string(ahead.count())});
 }
 
 WallTime ask(Child& teller) {
@@ -123,7 +123,7 @@ TEST(TimeBetweenProcesses, does_not_run_backwards_when_all_are_killed_and_the_da
   print_figure("store_time_kills", rounds);
 }
 
-#if !defined(SLUICE_TEST_NO_TRACING)
+#if !defined(SLUICE_SANITIZED)
 
 // Waits until the kernel's list of locks has a line like this.
 bool wait_for_lock(const std::string& pattern) {
@@ -148,7 +148,7 @@ TEST(TimeBetweenProcesses, one_that_is_killed_before_it_has_set_the_time_mislead
   ASSERT_EQ(::stat((dir / "store/bell").c_str(), &info), 0);
   // The first room taken from the disk is the one for this file. The actor dies with its tracer.
   Child first({"strace", "-qq", "-o", "/dev/null", "-e", "trace=fallocate", "-e",
-               "inject=fallocate:delay_enter=60000000:when=1", kActorPath, "tell_time",
+               "inject=fallocate:delay_enter=60000000:when=1", actor_path(), "tell_time",
                dir / "store", "0"});
   ASSERT_TRUE(wait_for_lock("FLOCK +ADVISORY +WRITE .*:" + std::to_string(info.st_ino) + " "));
   Child second = start_teller(dir, hours(0));

@@ -50,7 +50,7 @@ void run_part(std::uint64_t part, const std::string& filter) {
   Tally tally;
   Tally ignored;
   std::uint64_t first = 1;
-  std::uint64_t count = RunSize{200, SLUICE_SIM_SEEDS, 50'000}.pick() / kParts;
+  std::uint64_t count = RunSize{200, test::kSanitized ? 200U : 3'200U, 50'000}.pick() / kParts;
   if (const char* seed = std::getenv("SLUICE_SEED")) {
     first = std::strtoull(seed, nullptr, 10);
     count = 1;

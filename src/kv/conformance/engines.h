@@ -64,7 +64,7 @@ inline Opened open_engine(EngineKind kind, const Clock& clock = system_clock()) 
   return opened;
 }
 
-/// The suite. every_engine_test.cc runs it on each kind.
+/// The suite. every_engine.cc runs it on each kind.
 class Conformance : public testing::TestWithParam<EngineKind> {};
 
 /// What most tests write: one transaction that must succeed.

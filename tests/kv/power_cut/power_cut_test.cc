@@ -38,9 +38,9 @@ struct Recording {
   void record(std::uint64_t postings, std::uint64_t seed) {
     const std::string notes = dir / "notes";
     Child victim(
-        {kActorPath, "work", dir / "store", notes, "0", "8", std::to_string(postings / 8),
+        {actor_path(), "work", dir / "store", notes, "0", "8", std::to_string(postings / 8),
          std::to_string(seed)},
-        {std::string("LD_PRELOAD=") + kRecorderPath, std::string(kRecorderLog) + "=" + log_path(),
+        {std::string("LD_PRELOAD=") + recorder_path(), std::string(kRecorderLog) + "=" + log_path(),
          std::string(kRecorderData) + "=" + data_path(),
          std::string(kRecorderNotes) + "=" + notes});
     victim.read_lines();
@@ -85,7 +85,7 @@ Tally check_images(const Recording& recording, const Job& job) {
   std::uint64_t current = 0;
   for (bool finished = false; !finished && tally.bad() < job.bad_max;) {
     const TempDir scratch;
-    Child checker({kActorPath, "images", recording.log_path(), job.mode, std::to_string(job.seed),
+    Child checker({actor_path(), "images", recording.log_path(), job.mode, std::to_string(job.seed),
                    std::to_string(job.target), std::to_string(current + 1), scratch.path(),
                    job.part});
     while (auto line = checker.read_line()) {
@@ -116,7 +116,7 @@ void expect_clean(const Recording& recording, const Job& job, const Tally& tally
   const std::string kept = "/tmp/sluice-power-cut-" + std::to_string(job.seed) + ".log";
   write_file(kept, read_file(recording.log_path()));
   std::cout << "run again (put the image's number in place of 1): mkdir -p /tmp/image && "
-            << kActorPath << " images " << kept << " " << job.mode << " " << job.seed << " "
+            << actor_path() << " images " << kept << " " << job.mode << " " << job.seed << " "
             << job.target << " 1 /tmp/image " << job.part << "\n";
 }
 

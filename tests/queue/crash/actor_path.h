@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Where the build put the program that the tests start.
+// The program that the tests start.
 #pragma once
+
+#include <string>
+
+#include "tests/support/beside.h"
 
 namespace sluice::test {
 
-inline constexpr const char* kActorPath = SLUICE_QUEUE_ACTOR;
+inline std::string actor_path() {
+  return beside_this_program("queue_actor");
+}
 
 }  // namespace sluice::test

@@ -67,7 +67,7 @@ class Patient {
     tally_.repeated_calls += oracle_.pending().size();
     ASSERT_NO_FATAL_FAILURE(kill_one(random, killer));
     ++tally_.kills;
-    const Look look = look_in_child(kActorPath, store());
+    const Look look = look_in_child(actor_path(), store());
     tally_.open_us.push_back(look.open_us);
     tally_.verify_errors += look.complaints.size();
     for (const std::string& complaint : look.complaints) ADD_FAILURE() << complaint;
@@ -77,7 +77,7 @@ class Patient {
 
   // Works everything off and compares exactly; then begins anew.
   void drain() {
-    Child child({kActorPath, "drain", store()});
+    Child child({actor_path(), "drain", store()});
     std::vector<JobKey> claimed;
     while (auto line = child.read_line()) {
       std::istringstream words(*line);
@@ -88,11 +88,11 @@ class Patient {
     }
     const Exit exit = child.wait();
     ASSERT_TRUE(exit.clean()) << exit.to_string();
-    const Look look = look_in_child(kActorPath, store());
+    const Look look = look_in_child(actor_path(), store());
     for (const std::string& complaint : look.complaints) ADD_FAILURE() << complaint;
     report(oracle_.judge_drain(claimed, look.jobs));
     ASSERT_FALSE(testing::Test::HasFailure());
-    Child purger({kActorPath, "purge", store()});
+    Child purger({actor_path(), "purge", store()});
     ASSERT_TRUE(purger.wait().clean());
     oracle_.forget();
     ++tally_.drains;
@@ -121,7 +121,7 @@ class Patient {
     }
     // Its jobs are named after it: no two have the same.
     const std::uint64_t seed = tally_.kills << 24 | random.next() >> 40;
-    for (const std::string& word : {std::string(kActorPath), std::string("work"), store(), notes(),
+    for (const std::string& word : {actor_path(), std::string("work"), store(), notes(),
                                     dir_ / "pending", std::to_string(seed)})
       words.push_back(word);
     Child victim(words);

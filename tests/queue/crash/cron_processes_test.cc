@@ -76,7 +76,7 @@ class Ticks {
   void start() {
     while (sweepers_.size() < 2) {
       sweepers_.emplace_back(
-          std::vector<std::string>{kActorPath, "fire", dir_ / "store", dir_ / "clock"});
+          std::vector<std::string>{actor_path(), "fire", dir_ / "store", dir_ / "clock"});
       EXPECT_EQ(sweepers_.back().read_line(), "going");
     }
   }

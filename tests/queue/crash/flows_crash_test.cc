@@ -61,7 +61,7 @@ struct Opened {
 };
 
 std::string verify_in_child(const std::string& dir) {
-  Child child({kActorPath, "verify", dir});
+  Child child({actor_path(), "verify", dir});
   std::string said;
   while (auto line = child.read_line()) said += *line;
   const Exit exit = child.wait();
@@ -116,8 +116,8 @@ Victims kill_until_through(const Role& role, const std::string& dir, std::uint64
       words = trap_at("fdatasync", 1 + random.below(3));
     else if (!last && !by_time)
       words = trap(role, kills_max, random);
-    for (const std::string& word : {std::string(kActorPath), std::string(role.name), dir,
-                                    std::to_string(random.next() >> 32)})
+    for (const std::string& word :
+         {actor_path(), std::string(role.name), dir, std::to_string(random.next() >> 32)})
       words.push_back(word);
     Child child(words);
     if (by_time) {

@@ -69,7 +69,7 @@ class Crowd {
   History finish() {
     // Store time goes on evenly only while somebody has the store open.
     Process finisher{
-        .child = Child({kActorPath, "finish", dir_ / "store", dir_ / "finish", dir_ / "clock"}),
+        .child = Child({actor_path(), "finish", dir_ / "store", dir_ / "finish", dir_ / "clock"}),
         .notes = dir_ / "finish"};
     finisher.child.read_line();
     while (!processes_.empty()) {
@@ -82,7 +82,7 @@ class Crowd {
     processes_.push_back(std::move(finisher));
     const Exit exit = end_one(0);
     EXPECT_TRUE(exit.clean()) << exit.to_string();
-    const Look look = look_in_child(kActorPath, dir_ / "store");
+    const Look look = look_in_child(actor_path(), dir_ / "store");
     for (const std::string& complaint : look.complaints) ADD_FAILURE() << complaint;
     return make_history(logs_, look.jobs, now_us());
   }
@@ -96,7 +96,7 @@ class Crowd {
     const std::string number = std::to_string(++started_);
     const auto end_ms = end_.time_since_epoch() / milliseconds(1);
     processes_.push_back(
-        {.child = Child({kActorPath, "client", dir_ / "store", dir_ / ("notes-" + number),
+        {.child = Child({actor_path(), "client", dir_ / "store", dir_ / ("notes-" + number),
                          std::to_string(seed_ * 10'000 + started_), dir_ / "clock",
                          std::to_string(end_ms)}),
          .notes = dir_ / ("notes-" + number)});
