@@ -5,79 +5,51 @@ A stage is one way to look at the tree: the checker, the tests in one kind of bu
 the mutants. A stage that cannot be built counts as one failed test, and the others still run.
 """
 import argparse
+import contextlib
 import os
 import re
-import shlex
 import subprocess
 import sys
 import time
-import xml.etree.ElementTree as ElementTree
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-CORES = os.cpu_count() or 2
+import figures
+import reach
+from results import Results, say
+from run_ctest import CORES, ROOT, Deadline, Suite, captured, run
+
 TERMINAL = sys.stdout.isatty()
-
-
-class Results:
-    """What the stages found; `failed` holds (test name, command that runs it again), `skipped` a
-    line each with the reason."""
-
-    def __init__(self):
-        self.passed = 0
-        self.skipped = []
-        self.failed = []
-        self.figures = []
-
-    def record(self, stage, name, passed, output=""):
-        if passed:
-            self.passed += 1
-            return
-        self.failed.append((name, f"./test --build {stage} {shlex.quote(name)}"))
-        if output:
-            say(f"--- {name}\n{output.rstrip()}\n---")
-
-    def line(self):
-        skipped = f", {len(self.skipped)} skipped" if self.skipped else ""
-        return f"{self.passed} passed, {len(self.failed)} failed{skipped}"
-
-
-def say(text):
-    print(text, flush=True)
-
-
-def run(command, **options):
-    """Runs a command of ours to its end; tests get no input, or one waiting for it would hang."""
-    command = [str(word) for word in command]
-    return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, text=True,
-                          errors="replace", check=False, **options)
-
-
-def captured(command):
-    return run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+WITH_TESTS = ["SLUICE_TESTS=ON", "SLUICE_UNITY=OFF"]
 
 
 def selected(name, names):
     return not names or any(part in name for part in names)
 
 
-def build(stage, results, option=None, targets=()):
+def build(stage, results, options, targets=()):
     """True if build/STAGE is up to date now (or just `targets` of it). Compiler errors have then
     been shown."""
     tree = ROOT / "build" / stage
     start = time.monotonic()
-    configured = run([ROOT / "tools/configure", stage] + ([option] if option else []))
+    configured = run([ROOT / "tools/configure", stage, *(WITH_TESTS if stage == "release" else [])])
+    targets = [*targets, "all", "bench/all"] if options.long and stage == "release" else targets
     # -k 0: one run shows every error. In a pipe only errors are worth the room.
     command = ["ninja", "-C", tree, "-k", "0", *targets]
     done = configured
     if configured.returncode == 0:
-        done = run(command) if TERMINAL else captured(command + ["--quiet"])
+        try:
+            left = options.deadline.left()
+            done = (run(command, timeout=left) if TERMINAL else
+                    captured(command + ["--quiet"], timeout=left))
+        except subprocess.TimeoutExpired:
+            results.not_run.append(f"{stage}: the build was not over")
+            return False
     if done.returncode != 0:
         say((done.stdout or "").rstrip() + "\n   does not build")
         results.failed.append((f"{stage} build", f"./test --build {stage}"))
         return False
     say(f"   built in {time.monotonic() - start:.0f} s")
+    options.costs.compiled(tree, targets)
     return True
 
 
@@ -89,63 +61,42 @@ def tidy(results, options):
 
 
 def ctest(stage, results, options):
-    if not build(stage, results, "SLUICE_TESTS=ON" if stage == "release" else None):
+    """All tests of a build; of a sanitized one only what --since reaches."""
+    names = reach.reached(options.since) if options.since and stage in ("asan", "tsan") else None
+    if names is None:
+        if build(stage, results, options):
+            Suite(stage, options).run(results, TERMINAL)
         return
+    left_out = sorted(set(reach.SEES) - names)
+    results.left_out.append(f"{stage}: {' '.join(left_out)}")
     tree = ROOT / "build" / stage
-    report, log = tree / "junit.xml", tree / "ctest.log"
-    report.unlink(missing_ok=True)
-    command = ["ctest", "--test-dir", tree, f"-j{CORES}", "--no-tests=ignore",
-               "--no-label-summary", "--output-junit", report, "--output-log", log,
-               "--timeout", "21600" if options.long else "600",
-               # The default cuts a passing test's output to 1 kB, and with it its figures.
-               "--test-output-size-passed", "9999999", "--test-output-size-failed", "9999999"]
-    if options.names:
-        command += ["-R", "|".join(re.sub(r"([][().*+?^$|\\])", r"\\\1", n) for n in options.names)]
-    if options.fast:
-        command += ["-L", "fast"]
-    done = run(command + ["--progress"]) if TERMINAL else captured(command)
-    if not report.exists():
-        results.record(stage, "ctest", False, done.stdout or "ctest wrote no report")
+    if not names or not build(stage, results, options, ["build.ninja"]):
         return
-    # Only the summary at the end of the log knows a crash or a time limit: "12 - name (Timeout)".
-    reasons = dict(re.findall(r"^\s+\d+ - (.+) \((.+)\)$", log.read_text(errors="replace"), re.M))
-    failed_before = len(results.failed)
-    for case in ElementTree.parse(report).getroot().iter("testcase"):
-        read_case(stage, case, reasons, results)
-    if done.returncode != 0 and len(results.failed) == failed_before:
-        results.record(stage, "ctest", False, done.stdout or "ctest failed without a failed test")
-
-
-def read_case(stage, case, reasons, results):
-    name, status = case.get("name"), case.get("status")
-    output = case.findtext("system-out") or ""
-    results.figures += [f"{line} ({stage})" for line in output.splitlines()
-                        if line.startswith("figure ")]
-    skipped = case.find("skipped")
-    # A test whose program is missing is "notrun" too, and that is a failure.
-    if status == "disabled" or (skipped is not None and "SKIP" in skipped.get("message", "")):
-        # As GoogleTest and Python's unittest say why.
-        why = re.search(r": Skipped\n(.+)|skipped '(.+)'", output)
-        results.skipped.append(f"{name} ({stage}): {why[1] or why[2] if why else 'disabled'}")
-        return
-    results.record(stage, name, status == "run", f"{output}\n{reasons.get(name, status)}")
+    known = captured(["ninja", "-C", tree, "-t", "targets", "all"]).stdout
+    targets = reach.targets_of(names, re.findall(r"^([\w.-]+): phony$", known, re.M))
+    if targets and build(stage, results, options, targets):
+        Suite(stage, options, reach.tests_of(names)).run(results, TERMINAL)
 
 
 def fuzz(results, options):
+    """Each fuzzer replays its seeds, and then looks for more for a moment."""
     names = sorted(file.stem for file in (ROOT / "fuzz").glob("*_fuzz.cc"))
-    if not build("asan", results, targets=names):
+    if not build("asan", results, options, targets=names):
         return
     tree = ROOT / "build/asan"
-    seconds = 120 if options.long else 5
 
     def run_one(name):
         # libFuzzer keeps what it discovers in the first directory; the checked-in ones stay as is.
         found = tree / "found" / name
         found.mkdir(parents=True, exist_ok=True)
         # Without seeds in fuzz/corpus this fails: libFuzzer wants every directory to exist.
-        return captured([tree / "bin" / name, f"-max_total_time={seconds}", "-timeout=20",
-                         f"-artifact_prefix={tree}/{name}-", found,
-                         ROOT / "fuzz/corpus" / name.removesuffix("_fuzz")])
+        seeds = ROOT / "fuzz/corpus" / name.removesuffix("_fuzz")
+        command = [tree / "bin" / name, "-timeout=20", f"-artifact_prefix={tree}/{name}-"]
+        replayed = captured([*command, "-runs=0", seeds])
+        if replayed.returncode != 0:
+            return replayed
+        seconds = 120 if options.long else 2
+        return captured([*command, f"-max_total_time={seconds}", found, seeds])
 
     chosen = [name for name in names if selected(name, options.names)]
     with ThreadPoolExecutor(CORES) as pool:
@@ -159,7 +110,7 @@ def mutants(results, options):
         say("   tests/mutants.py does not exist: nothing to run")
         return
     programs = captured([sys.executable, script, "--programs"]).stdout.split()
-    if not build("mutant", results, targets=programs):
+    if not build("mutant", results, options, targets=programs):
         return
     command = [sys.executable, str(script), str(ROOT / "build/mutant"), *options.names]
     # Shown as it comes: it runs for minutes.
@@ -201,13 +152,19 @@ def parse(arguments):
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--fast", action="store_true")
     parser.add_argument("--long", action="store_true")
+    parser.add_argument("--since", metavar="COMMIT")
+    parser.add_argument("--minutes", type=float, metavar="N")
+    parser.add_argument("--figures", action="store_true")
     options = parser.parse_intermixed_args(arguments)
     if options.build:
         options.stages = [options.build]
     elif options.names or options.fast:
         options.stages = ["release"]
     else:
-        options.stages = list(STAGES) if options.all or options.long else BY_DEFAULT
+        everything = options.all or options.long or options.since or options.figures
+        options.stages = list(STAGES) if everything else BY_DEFAULT
+    options.deadline = Deadline(options.minutes)
+    options.costs = figures.Costs()
     return options
 
 
@@ -215,25 +172,27 @@ def main():
     options = parse(sys.argv[1:])
     if options.long:
         os.environ["SLUICE_LONG"] = "1"
-    results = Results()
+    folder = figures.measure_from_nothing() if options.figures else contextlib.nullcontext()
+    with folder:
+        return run_stages(options)
+
+
+def run_stages(options):
+    results = Results(forgive=not options.long)
     for stage in options.stages:
+        if options.deadline.over():
+            results.not_run.append(f"{stage}: all of it")
+            continue
         say(f"== {stage}")
         start, passed, failed = time.monotonic(), results.passed, len(results.failed)
+        options.costs.begin(stage)
         STAGES[stage](results, options)
         say(f"   {results.passed - passed} passed, {len(results.failed) - failed} failed"
             f" in {time.monotonic() - start:.0f} s")
-    if results.figures:
-        say("\n== figures\n" + "\n".join(results.figures))
-    if results.skipped:
-        say("\n== skipped, and why\n" + "\n".join(f"   {line}" for line in results.skipped))
-    if results.failed:
-        say("\n== failed, and how to run each again")
-        for name, again in results.failed:
-            say(f"   {name}\n      {again}")
-    if not results.passed and not results.failed and not results.skipped:
-        say("No test was run: does the NAME occur in one?")
-    say("\n" + results.line())
-    return 0 if results.passed and not results.failed else 1
+        options.costs.end(results.passed - passed + len(results.failed) - failed)
+    if options.figures:
+        figures.write(options.costs)
+    return results.report()
 
 
 if __name__ == "__main__":

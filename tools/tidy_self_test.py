@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The test of tools/tidy: one violation of every rule is found at its line, and nothing else is."""
+import datetime
 import shutil
 import subprocess
 import sys
@@ -12,8 +13,13 @@ HEADER = SPDX + "#pragma once\n"
 BODY = "  f();\n"
 WORD = "TO" + "DO"  # Spelled so that tidy does not find it in this file.
 
+TODAY = datetime.date.today()
+OLD = TODAY - datetime.timedelta(days=31)
+
 # (path, text, [(line, rule)...])
 VIOLATIONS = [
+    ("tests/flaky.txt", f"# Why.\na {OLD} b\nc\nd {TODAY} REASON\n" + f"e {TODAY} f\n" * 3,
+     [(2, "flaky"), (3, "flaky"), (4, "flaky"), (7, "flaky")]),
     ("src/codec/a.cc", SPDX + '#include "kv/keys.h"\n', [(2, "include")]),
     ("src/codec/b.cc", SPDX + "#include <sluice/kv.h>\n", [(2, "include")]),
     ("src/queue/c.cc", SPDX + '#include "runtime/pool.h"\n', [(2, "include")]),
@@ -66,6 +72,7 @@ CLEAN = [
     ("src/base/clock.cc", SPDX + "auto a = std::chrono::system_clock::now();\n"),
     ("src/kv/keys.h", HEADER + '\n#include "codec/tuple.h"\n'),
     ("src/codec/tuple.h", HEADER),
+    ("tests/flaky.txt", "# Why.\n\n" + f"e {OLD + datetime.timedelta(1)} f g\n" * 5),
     ("src/kv/lmdb/store.h", HEADER),
     ("src/kv/lmdb/store.cc", SPDX + '#include "kv/lmdb/store.h"\n\n#include <lmdb.h>\n'),
     ("src/worker/slots.cc", SPDX + '#include "kv/keys.h"\n#include "runtime/pool.h"\n'),
