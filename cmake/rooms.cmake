@@ -15,9 +15,6 @@ endif()
 if(SLUICE_WERROR)
   target_compile_options(sluice_options INTERFACE -Werror)
 endif()
-if(SLUICE_MUTANTS)
-  target_compile_definitions(sluice_options INTERFACE SLUICE_MUTANTS)
-endif()
 if(SLUICE_SANITIZE)
   target_compile_options(sluice_options INTERFACE -fsanitize=${SLUICE_SANITIZE}
                                                   -fno-omit-frame-pointer

@@ -106,29 +106,30 @@ def fuzz(results, options):
 
 def mutants(results, options):
     script = ROOT / "tests/mutants.py"
-    if not script.exists():
-        say("   tests/mutants.py does not exist: nothing to run")
+    if selected("mutants-self-test", options.names):
+        done = captured([sys.executable, script, "--self-test"])
+        results.record("mutant", "mutants-self-test", done.returncode == 0, done.stdout)
+    needed = captured([sys.executable, script, "--programs", *options.names])
+    programs = needed.stdout.split()
+    if needed.returncode != 0:
+        say(needed.stdout.rstrip())
+        results.failed.append(("mutants", "./test --build mutant"))
         return
-    programs = captured([sys.executable, script, "--programs"]).stdout.split()
-    if not build("mutant", results, options, targets=programs):
+    if not programs:  # Without a target all would be built.
         return
-    command = [sys.executable, str(script), str(ROOT / "build/mutant"), *options.names]
+    if not build("release", results, options, programs):
+        return
+    failed_before = len(results.failed)
+    command = [sys.executable, str(script), str(ROOT / "build/release"), *options.names]
     # Shown as it comes: it runs for minutes.
     with subprocess.Popen(command, cwd=ROOT, text=True, errors="replace", stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-        last = ""
         for line in process.stdout:
-            last = line.strip() or last
             say(f"   {line.rstrip()}")
-    counts = re.fullmatch(r"(\d+) killed, (\d+) survived", last)
-    if not counts:
-        say("   tests/mutants.py did not end with its count")
-        results.failed.append(("mutants", "./test --build mutant"))
-        return
-    results.passed += int(counts[1])
-    for number in range(int(counts[2])):
-        results.failed.append((f"surviving mutant {number + 1}", "./test --build mutant"))
-    if process.returncode != 0 and counts[2] == "0":
+            told = re.match(r"(killed|failed) (\S+): ", line)
+            if told:
+                results.record("mutant", told[2], told[1] == "killed")
+    if process.returncode != 0 and len(results.failed) == failed_before:
         say(f"   tests/mutants.py ended with exit code {process.returncode}")
         results.failed.append(("mutants", "./test --build mutant"))
 

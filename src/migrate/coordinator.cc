@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/mutant.h"
 
 namespace sluice::migrate {
 
@@ -90,8 +89,7 @@ std::optional<FolderTask> Coordinator::take(Side side, const SrcListed& src_list
     if (lowest->second.empty()) lane.ready.erase(lowest);
     if (side == Side::dst) {
       const Lane& src = side_of(Side::src);
-      bool listed = !src.known.contains(task.id) && (!src.more_in_ledger || src_listed(task));
-      if (mutant("migrate.early_gate")) listed = true;
+      const bool listed = !src.known.contains(task.id) && (!src.more_in_ledger || src_listed(task));
       if (!listed) {
         const FolderId id = task.id;
         parked_.emplace(id, std::move(task));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include "base/mutant.h"
 #include "queue/lanes.h"
 #include "queue/verbs.h"
 
@@ -33,11 +32,8 @@ Result<JobState> get_leased(Steps& steps, std::string_view queue_name, const Tok
   SLUICE_LET(job, steps.find_job(*queue, Bytes16::of(token.job)));
   if (!job) return lost("the job is gone");
   if (job->record.lane != Lane::leased) return lost("the job is not leased any more");
-  if (job->record.claims != token.claim && !mutant("queue.token_not_compared"))
-    return lost("another worker has the job");
-  const Millis deadline = job->record.deadline;
-  if (mutant("queue.lease_deadline_included") ? steps.now() > deadline : steps.now() >= deadline)
-    return lost("the lease is over");
+  if (job->record.claims != token.claim) return lost("another worker has the job");
+  if (steps.now() >= job->record.deadline) return lost("the lease is over");
   return std::move(*job);
 }
 

@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "base/mutant.h"
 #include "queue/lanes.h"
 #include "queue/names.h"
 #include "queue/verbs.h"
@@ -157,7 +156,7 @@ Status add_after(Steps& steps, const AddAfterRequest& request) {
 Status stop_waiting(Steps& steps, JobState& job) {
   if (!job.record.waits) return {};
   job.record.waits = false;
-  if (!mutant("queue.waits_left")) steps.txn().erase_range(job.queue->keys.afters(job.number));
+  steps.txn().erase_range(job.queue->keys.afters(job.number));
   return {};
 }
 

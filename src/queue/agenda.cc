@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "queue/after.h"
 #include "queue/batch.h"
 #include "queue/schedule.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "queue/checks.h"
 #include "queue/lanes.h"
 #include "queue/names.h"
@@ -61,7 +60,7 @@ Result<std::string> call_back(Steps& steps, BatchRecord& record, const NewJob& j
 
 Status end_batch(Steps& steps, QueueState& queue, BatchRecord& record, bool success) {
   record.ended = steps.now();
-  if (success && record.on_success && !mutant("queue.no_callback")) {
+  if (success && record.on_success) {
     SLUICE_LET(id, call_back(steps, record, *record.on_success));
     record.success_id = id;
   }
@@ -86,7 +85,7 @@ Status look_closely(Steps& steps, QueueState& queue, std::string_view id, BatchS
   if (exactly.pending > 0) return {};
   batch.changed = true;
   const bool success = exactly.failed == 0 && !batch.record.cancelled;
-  return end_batch(steps, queue, batch.record, success || mutant("queue.success_anyway"));
+  return end_batch(steps, queue, batch.record, success);
 }
 
 Status settle_batch(Steps& steps, QueueState& queue, const std::string& id, BatchState& batch) {
@@ -94,7 +93,7 @@ Status settle_batch(Steps& steps, QueueState& queue, const std::string& id, Batc
   if (batch.record.ended == 0 && batch.record.sealed && (counted || batch.look)) {
     SLUICE_TRY(look_closely(steps, queue, id, batch));
     // Somebody else's last member may finish at this moment, and not see this one's end.
-    if (batch.record.ended == 0 && counted && !mutant("queue.no_check"))
+    if (batch.record.ended == 0 && counted)
       steps.txn().put(queue.keys.agenda((steps.now() / 1000 + 1) * 1000, Errand::check, id), "");
   }
   for (const BatchCount count : kAllCounts)
@@ -210,8 +209,7 @@ Status add_member(Steps& steps, const NewJobState& job) {
 
 void end_member(Steps& steps, JobState& job, Lane lane) {
   if (job.record.batch.empty()) return;
-  if (!mutant("queue.member_left"))
-    steps.txn().erase(job.queue->keys.member(job.record.batch, job.number));
+  steps.txn().erase(job.queue->keys.member(job.record.batch, job.number));
   job.queue->ended_members.emplace_back(job.record.batch, lane);
 }
 

@@ -3,7 +3,6 @@
 #include <deque>
 #include <memory>
 
-#include "base/mutant.h"
 #include "queue/agenda.h"
 #include "queue/lanes.h"
 #include "queue/maintain.h"
@@ -20,9 +19,7 @@ using Pickers = std::deque<Picker>;
 
 /// Whether `a` is handed out before `b`, of two queues' next jobs.
 bool comes_before(const JobState& a, const JobState& b) {
-  if (a.record.priority != b.record.priority)
-    return mutant("queue.priority_flipped") ? a.record.priority > b.record.priority
-                                            : a.record.priority < b.record.priority;
+  if (a.record.priority != b.record.priority) return a.record.priority < b.record.priority;
   return a.place < b.place;
 }
 
@@ -95,7 +92,7 @@ Result<ClaimOutcome> claim(Steps& steps, const ClaimPlan& plan) {
   Pickers pickers;
   for (const auto& name : plan.queues) {
     SLUICE_LET(queue, steps.find_queue(name));
-    if (queue == nullptr || (queue->record.paused && !mutant("queue.pause_ignored"))) continue;
+    if (queue == nullptr || queue->record.paused) continue;
     pickers.emplace_back(steps, *queue, skip, wanted);
     SLUICE_TRY(pickers.back().open());
   }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/mutant.h"
 #include "queue/after.h"
 #include "queue/batch.h"
 #include "queue/checks.h"
@@ -110,7 +109,7 @@ Result<NewJobState> accept(Steps& steps, const NewJob& job, const AcceptOptions&
                  .batch = job.batch};
   if (job.id.empty())
     made.record.id = steps.shared().next_ulid(steps.now());  // New to everybody: not looked up.
-  else if (!mutant("queue.id_not_checked"))
+  else
     SLUICE_TRY(check_new_id(steps, *queue, job.id));
   // After the id: whoever repeats an enqueue whose answer was lost must learn that the job is
   // there.

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "codec/tuple.h"
 
 namespace sluice::queue {
@@ -93,7 +92,7 @@ Result<std::size_t> trim_events(Steps& steps, QueueState& queue, std::uint32_t s
   txn.add(queue.keys.event_count(shard), -trimmed);
   SLUICE_LET(last, place_of(keys.back()));
   const NoteRecord note{.id = std::string(last.view()), .number = moves_of_last};
-  if (!mutant("queue.gap_not_noted")) txn.put(queue.keys.trimmed(shard), encode(note));
+  txn.put(queue.keys.trimmed(shard), encode(note));
   return keys.size();
 }
 

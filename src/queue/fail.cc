@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <sluice/backoff.h>
-#include "base/mutant.h"
 #include "queue/checks.h"
 #include "queue/lanes.h"
 #include "queue/names.h"
@@ -26,9 +25,7 @@ Status fail(Steps& steps, const FailRequest& request) {
   record.error = cut_text(request.error, kTextBytesMax);
   SLUICE_TRY(add_attempt(steps, job, Outcome::failed, record.error));
   SLUICE_TRY(leave(steps, job));
-  const bool spent = mutant("queue.one_attempt_more") ? record.attempts > policy.attempts_max
-                                                      : record.attempts >= policy.attempts_max;
-  if (request.dead || spent) {
+  if (request.dead || record.attempts >= policy.attempts_max) {
     record.reason = request.dead ? DeathReason::refused : DeathReason::attempts;
     return finish(steps, job, Lane::dead);
   }

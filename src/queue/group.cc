@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/mutant.h"
 #include "codec/crc32c.h"
 
 namespace sluice::queue {
@@ -49,8 +48,6 @@ Result<State> wanted_state(Steps& steps, QueueState& queue, GroupState& group) {
   const bool stays =
       state == State::offered || (state == State::blocked && lost_none && !queue.record.reviewing);
   if (stays && !group.review) return state;
-  if (mutant("queue.group_slot_lost") && group.record.state == State::blocked)
-    return State::blocked;
   SLUICE_LET(free, has_free_slot(steps, queue, group));
   return free ? State::offered : State::blocked;
 }
@@ -106,7 +103,7 @@ Status settle_offer(Steps& steps, QueueState& queue, GroupState& group) {
     erase_offer(steps, queue, group, shard);
   if (wanted == State::offered && (wanted != before || moved))
     put_offer(steps, queue, group, shard);
-  if (before == State::blocked && wanted != before && !mutant("queue.block_left"))
+  if (before == State::blocked && wanted != before)
     steps.txn().erase(queue.keys.blocked(group.hash));
   if (wanted == State::blocked && wanted != before)
     steps.txn().put(queue.keys.blocked(group.hash), "");
@@ -169,7 +166,7 @@ Result<bool> has_free_slot(Steps& steps, QueueState& queue, GroupState& group) {
   const auto limit = limit_of(queue, group);
   if (!limit) return true;
   SLUICE_LET(active, active_of(steps, queue, group));
-  return mutant("queue.group_limit_plus_one") ? active <= *limit : active < *limit;
+  return active < *limit;
 }
 
 Status know_first(Steps& steps, QueueState& queue, GroupState& group) {

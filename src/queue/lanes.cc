@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "base/mutant.h"
 #include "queue/after.h"
 #include "queue/batch.h"
 #include "queue/events.h"
@@ -29,7 +28,6 @@ std::string number_value(const JobState& job) {
 
 /// The lane that the record names has one job more or less.
 Status count(Steps& steps, QueueState& queue, const JobRecord& record, std::int64_t delta) {
-  if (mutant("queue.count_not_moved") && record.lane == Lane::leased && delta < 0) return {};
   queue.deltas[static_cast<std::size_t>(record.lane)] += delta;
   if (record.group.empty()) return {};
   SLUICE_LET(group, steps.get_group(queue, record.group));
@@ -41,8 +39,7 @@ Status leave_ready(Steps& steps, JobState& job) {
   QueueState& queue = *job.queue;
   const JobRecord& record = job.record;
   if (!queue.grouped(record)) {
-    if (!mutant("queue.offer_left"))
-      steps.txn().erase(queue.keys.offer(record.shard, record.priority, job.place));
+    steps.txn().erase(queue.keys.offer(record.shard, record.priority, job.place));
     return {};
   }
   SLUICE_LET(group, steps.get_group(queue, record.group));
@@ -108,12 +105,11 @@ Status leave(Steps& steps, JobState& job) {
   if (lane == Lane::scheduled)
     steps.txn().erase(queue.keys.timed(Space::scheduled, record.shard, record.due, job.number));
   if (lane == Lane::leased) {
-    if (!mutant("queue.lease_left"))
-      steps.txn().erase(queue.keys.timed(Space::leased, record.shard, record.deadline, job.number));
+    steps.txn().erase(queue.keys.timed(Space::leased, record.shard, record.deadline, job.number));
     SLUICE_TRY(give_slot_back(steps, job));
   }
   if (rests(lane)) steps.txn().erase(queue.keys.rest(lane, record.since, job.number));
-  if (record.expires > 0 && before_lease(lane) && !mutant("queue.expiry_left"))
+  if (record.expires > 0 && before_lease(lane))
     steps.txn().erase(queue.keys.timed(Space::expiry, record.shard, record.expires, job.number));
   return count(steps, queue, record, -1);
 }
@@ -209,7 +205,7 @@ Status place_now(Steps& steps, NewJobState& job) {
 void erase_job(Steps& steps, JobState& job) {
   const Keys& keys = job.queue->keys;
   steps.txn().erase(keys.job(job.number));
-  if (!mutant("queue.id_left")) steps.txn().erase(keys.id(job.record.id));
+  steps.txn().erase(keys.id(job.record.id));
   for (std::size_t n = 0; n < job.record.chunk_count(); ++n)
     steps.txn().erase(keys.payload(job.number, n));
   if (job.record.history > 0) steps.txn().erase_range(keys.attempts(job.number));

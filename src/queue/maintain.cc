@@ -7,7 +7,6 @@
 #include <functional>
 #include <vector>
 
-#include "base/mutant.h"
 #include "queue/agenda.h"
 #include "queue/events.h"
 #include "queue/group.h"
@@ -63,7 +62,7 @@ Status lapse(Steps& steps, JobState& job) {
   record.error = fmt::format("the lease of worker \"{}\" lapsed", record.worker);
   SLUICE_TRY(add_attempt(steps, job, Outcome::lapsed, record.error));
   SLUICE_TRY(leave(steps, job));
-  const bool poison = record.lapses >= config.lapses_max && !mutant("queue.poison_ignored");
+  const bool poison = record.lapses >= config.lapses_max;
   if (poison || record.attempts >= policy.attempts_max) {
     record.reason = poison ? DeathReason::poison : DeathReason::attempts;
     return finish(steps, job, Lane::dead);
@@ -91,9 +90,9 @@ Result<std::optional<Millis>> first_time(kv::Reader& reader, Space space, const 
 
 Result<std::size_t> end_leases(Steps& steps, QueueState& queue, std::uint32_t shard,
                                std::size_t moves_max) {
-  const Millis until = mutant("queue.lapse_late") ? steps.now() - 1 : steps.now();
-  return move_each(steps, queue, Space::leased, queue.keys.timed_until(Space::leased, shard, until),
-                   moves_max, [&](JobState& job) { return lapse(steps, job); });
+  return move_each(steps, queue, Space::leased,
+                   queue.keys.timed_until(Space::leased, shard, steps.now()), moves_max,
+                   [&](JobState& job) { return lapse(steps, job); });
 }
 
 Result<std::size_t> ready_due(Steps& steps, QueueState& queue, std::uint32_t shard,

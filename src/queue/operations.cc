@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "codec/crc32c.h"
 #include "codec/tuple.h"
 #include "queue/names.h"
@@ -48,7 +47,7 @@ Operation::Operation(std::string_view queue, std::string_view id, std::string_vi
 
 Result<std::optional<std::vector<ItemOutcome>>> Operation::find(Steps& steps) const {
   std::optional<std::vector<ItemOutcome>> outcome;
-  if (id_.empty() || mutant("queue.operation_forgotten")) return outcome;
+  if (id_.empty()) return outcome;
   const Millis hour = steps.now() / kHour;
   for (const Millis filed : {hour, hour - 1}) {
     SLUICE_LET(value, steps.txn().get(keys_.operation(filed, id_)));

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/mutant.h"
 #include "queue/batch.h"
 #include "queue/group.h"
 #include "queue/lanes.h"
@@ -208,7 +207,7 @@ Result<std::optional<JobState>> Picker::take_it(Duration lease, const std::strin
   SLUICE_TRY(leave(steps_, job));
   JobRecord& record = job.record;
   ++record.attempts;
-  if (!mutant("queue.claim_not_numbered")) ++record.claims;
+  ++record.claims;
   record.claimed = steps_.now();
   record.deadline = steps_.now() + to_millis(lease);
   record.worker = worker;
@@ -232,12 +231,12 @@ Status Picker::end_turn() {
   }
   const auto round = static_cast<std::uint64_t>(current_from_.spot.order);
   reached->second = std::max(reached->second, round);
-  group->record.round = mutant("queue.fair_stays") ? round : reached->second + 1;
+  group->record.round = reached->second + 1;
   return {};
 }
 
 Status Picker::close() {
-  if (bucket_ && tokens_taken_ > 0 && !mutant("queue.rate_not_charged")) {
+  if (bucket_ && tokens_taken_ > 0) {
     const BucketLimit limit = limit_of_rate(*queue_.config().rate);
     const Duration now = std::chrono::milliseconds(steps_.now());
     const BucketTake taken = sluice::take(limit, *bucket_, now, tokens_taken_);

@@ -2,7 +2,6 @@
 // What a job that has finished means to those that wait for it.
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "queue/after.h"
 #include "queue/lanes.h"
 #include "queue/names.h"
@@ -15,8 +14,7 @@ enum class Verdict : std::uint8_t { nothing, settled, cancel, orphan };
 
 Verdict verdict_of(AfterPolicy policy, Ending ending) {
   if (ending == Ending::done || policy == AfterPolicy::end) return Verdict::settled;
-  if (policy == AfterPolicy::cancel)
-    return mutant("queue.failure_settles") ? Verdict::settled : Verdict::cancel;
+  if (policy == AfterPolicy::cancel) return Verdict::cancel;
   return ending == Ending::lost ? Verdict::orphan : Verdict::nothing;
 }
 
@@ -42,7 +40,7 @@ Result<std::optional<JobState>> take_tie(Steps& steps, const Release& release,
 /// One of the job's ties is settled: if it was the last one, the job goes on.
 Status go_on(Steps& steps, JobState& job) {
   SLUICE_LET(rest, steps.txn().scan(job.queue->keys.afters(job.number), {.limit = 1}));
-  if (!rest.empty() && !mutant("queue.first_parent_is_enough")) return {};
+  if (!rest.empty()) return {};
   SLUICE_TRY(stop_waiting(steps, job));
   if (job.record.lane == Lane::held) {
     rewrite(steps, job);
@@ -97,7 +95,7 @@ Status settle_releases(Steps& steps) {
         SLUICE_LET(done, settle_some(steps, release, kReleasesMax, settled));
         through = done;
       }
-      if (through || mutant("queue.release_forgotten")) continue;
+      if (through) continue;
       steps.txn().put(
           release.queue->keys.agenda(release.at, Errand::release, release.number.view()),
           encode_release(release));

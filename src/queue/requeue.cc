@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include "base/mutant.h"
 #include "queue/batch.h"
 #include "queue/group.h"
 #include "queue/lanes.h"
@@ -25,7 +24,7 @@ Status requeue(Steps& steps, const RequeueRequest& request) {
   SLUICE_TRY(check_key_free(steps, job));
   SLUICE_TRY(return_member(steps, job));
   SLUICE_TRY(leave(steps, job));
-  if (!request.keep_attempts && !mutant("queue.requeue_keeps_attempts")) record.attempts = 0;
+  if (!request.keep_attempts) record.attempts = 0;
   record.lapses = 0;
   record.due = 0;
   record.expires = 0;

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/mutant.h"
 #include "queue/checks.h"
 #include "queue/cron.h"
 #include "queue/names.h"
@@ -127,14 +126,13 @@ Result<bool> fire_schedule(Steps& steps, QueueState& queue, std::string_view nam
   if (unique && unique->policy == UniquePolicy::replace && steps.placed_any()) return false;
   SLUICE_LET(cron, Cron::parse(record.cron));
   // After a downtime once, for the last time that was missed.
-  record.planned =
-      mutant("queue.fires_the_first_missed") ? at : cron.last_between(at, steps.now()).value_or(at);
+  record.planned = cron.last_between(at, steps.now()).value_or(at);
   auto id = run_once(steps, queue, record, record.planned);
   if (!id && !is_refusal(id.error())) return Failure{id.error()};
   record.error = id ? "" : id.error().message();
   if (id) record.last_id = *id;
   ++(id ? record.fired : record.skipped);
-  SLUICE_TRY(plan(steps, queue, record, mutant("queue.fires_again") ? at - 1 : record.planned));
+  SLUICE_TRY(plan(steps, queue, record, record.planned));
   return true;
 }
 

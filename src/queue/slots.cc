@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
-
 namespace sluice::queue {
 namespace {
 
@@ -60,9 +58,9 @@ Result<bool> take_slot(Steps& steps, const std::string& slot) {
 
 Status give_slot_back(Steps& steps, JobState& job) {
   QueueState& queue = *job.queue;
-  if (!queue.config().active_max || mutant("queue.slot_lost")) return {};
+  if (!queue.config().active_max) return {};
   SLUICE_LET(debt, debt_of(steps, queue));
-  if (debt > 0 && !mutant("queue.debt_ignored")) {
+  if (debt > 0) {
     add_debt(steps, queue, -1);
     return {};
   }

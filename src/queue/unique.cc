@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "base/mutant.h"
 #include "queue/lanes.h"
 
 namespace sluice::queue {
@@ -86,7 +85,7 @@ bool lets_go_when_done(const JobState& job, Millis now) {
 /// The key is nobody's any more, at once or at the end of its window.
 void give_back(Steps& steps, const Keys& keys, std::string_view id, const UniqueRecord& unique) {
   if (unique.until <= steps.now()) {
-    if (!mutant("queue.unique_left")) steps.txn().erase(keys.unique(unique.key));
+    steps.txn().erase(keys.unique(unique.key));
     return;
   }
   std::string value = encode_holder(id, unique.until);
@@ -124,8 +123,7 @@ Status accept_unique(Steps& steps, NewJobState& made, const Unique& unique,
   const bool given_back = holder && finishing != nullptr && finishing->queue == &queue &&
                           finishing->number == holder->job &&
                           lets_go_when_done(*finishing, steps.now());
-  if (holder && !run_out && !given_back && !mutant("queue.unique_not_checked"))
-    SLUICE_TRY(settle_with(steps, made, unique, *holder));
+  if (holder && !run_out && !given_back) SLUICE_TRY(settle_with(steps, made, unique, *holder));
   if (!made.kept_id.empty()) return {};
   UniqueRecord& record = made.record.unique.emplace();
   record.key = unique.key;
@@ -135,7 +133,7 @@ Status accept_unique(Steps& steps, NewJobState& made, const Unique& unique,
 }
 
 Status replace_holder(Steps& steps, const NewJobState& made) {
-  if (!made.replaces || mutant("queue.replace_keeps_both")) return {};
+  if (!made.replaces) return {};
   SLUICE_LET(job, steps.find_job(*made.queue, *made.replaces));
   if (!job) return error(Code::corrupt, "the holder of a unique key is gone");
   job->record.unique->held = false;  // The new job writes over the entry.

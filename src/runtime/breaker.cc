@@ -10,7 +10,6 @@
 #include <map>
 
 #include "base/check.h"
-#include "base/mutant.h"
 #include "base/mutex.h"
 
 namespace sluice::runtime {
@@ -168,8 +167,7 @@ Result<Breaker::Call> Breaker::admit() {
     state.change(BreakerState::half_open, now);
   }
   if (state.state() == BreakerState::half_open) {
-    const std::uint32_t most = state.policy.probes + (mutant("runtime.one_probe_more") ? 1 : 0);
-    if (state.probes_admitted >= most)
+    if (state.probes_admitted >= state.policy.probes)
       return error(Code::unavailable,
                    fmt::format("\"{}\" is being tried: wait for how that ends", key_));
     ++state.probes_admitted;

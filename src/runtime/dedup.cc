@@ -4,7 +4,6 @@
 #include <functional>
 #include <unordered_set>
 
-#include "base/mutant.h"
 #include "base/mutex.h"
 #include "runtime/string_hash.h"
 
@@ -19,7 +18,7 @@ Dedup::Dedup() : state_(std::make_shared<State>()) {}
 Dedup::~Dedup() = default;
 
 Dedup::Hold::~Hold() {
-  if (!state_ || mutant("runtime.dedup_leaked")) return;
+  if (!state_) return;
   const MutexLock lock(state_->mutex);
   state_->keys.erase(key_);
 }

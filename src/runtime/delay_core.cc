@@ -6,7 +6,6 @@
 
 #include "base/check.h"
 #include "base/histogram.h"
-#include "base/mutant.h"
 #include "base/mutex.h"
 #include "runtime/collect.h"
 #include "runtime/delay_inbox.h"
@@ -93,7 +92,7 @@ struct DelayCore::State {
     const auto due = order.next_due();
     if (!due) return nullptr;
     if (timekeeper == nullptr) return take_waiter();
-    if (*due >= watched || mutant("runtime.wake_up_dropped")) return nullptr;
+    if (*due >= watched) return nullptr;
     std::erase(waiters, timekeeper);
     timekeeper->woken = 1;
     return timekeeper;

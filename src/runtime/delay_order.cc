@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/mutant.h"
-
 namespace sluice::runtime {
 namespace {
 
@@ -30,9 +28,8 @@ void DelayOrder::make_ready(std::uint32_t slot) {
   item.lane = DelayLane::ready;
   ++item.version;
   ++ready_live_;
-  const std::int32_t line = mutant("runtime.ready_order") ? -item.priority : item.priority;
   ready_.push(
-      line,
+      item.priority,
       {.key = key_of(item), .sequence = item.sequence, .slot = slot, .version = item.version});
 }
 

@@ -6,7 +6,6 @@
 #include <unordered_map>
 
 #include "base/check.h"
-#include "base/mutant.h"
 #include "base/mutex.h"
 #include "runtime/string_hash.h"
 
@@ -21,7 +20,6 @@ MonoTime to_mono(Duration since_epoch) {
 Take take_from(const BucketLimit& limit, BucketState& state, MonoTime now, std::uint64_t tokens) {
   const BucketTake taken = sluice::take(limit, state, now.time_since_epoch(), tokens);
   state = taken.state;
-  if (mutant("runtime.refilled_twice")) state.as_of = Duration{};
   return {.taken = taken.taken, .ready_at = to_mono(taken.ready_at)};
 }
 

@@ -3,7 +3,6 @@
 
 #include <unistd.h>
 
-#include "base/mutant.h"
 #include "exec/process_tree.h"
 #include "worker/command.h"
 #include "worker/follow_up.h"
@@ -88,7 +87,7 @@ Result<Recovered> recover(queue::Queues& queues, const exec::LockFile& locks,
                           const std::string& dir, const Clock& clock, const queue::Worker& worker) {
   Recovered recovered{.worker = worker.name};
   SLUICE_LET(left, jobs_of(queues, worker));
-  if (!left.empty() && !mutant("worker.orphans_stay")) {
+  if (!left.empty()) {
     const Status ended =
         exec::end_trees(locks, marks_of(locks, dir, worker, left), clock, kTreesTimeMax);
     if (ended.code() == Code::unavailable) {

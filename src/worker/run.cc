@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstdio>
 
-#include "base/mutant.h"
 #include "worker/places.h"
 
 namespace sluice::worker {
@@ -29,7 +28,7 @@ Result<Descriptor> open_log(const std::string& path, std::vector<std::string>& s
   }
   auto output = exec::open_output(AT_FDCWD, path);
   // What outlived its own run would write into this one's, and `logs -f` would read on.
-  if (output && reused && !mutant("worker.shared_log") && !exec::is_unused(output->get())) {
+  if (output && reused && !exec::is_unused(output->get())) {
     unlink(path.c_str());
     output = exec::open_output(AT_FDCWD, path);
   }
@@ -95,7 +94,7 @@ Status Run::launch(const exec::Lock& lock) {
                       .env = environment(*base),
                       .cwd = command_.cwd,
                       .output = output_.get(),
-                      .kept = mutant("worker.no_job_lock") ? -1 : lock.fd()};
+                      .kept = lock.fd()};
   if (!command_.text.empty()) spawn.argv = {"/bin/sh", "-c", command_.text};
   SLUICE_LET(process, exec::Process::start(std::move(spawn)));
   process_ = std::move(process);

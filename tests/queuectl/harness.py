@@ -74,7 +74,7 @@ class QueuectlTest(unittest.TestCase):
         self.db = os.path.join(self.home, "db")
         self.env = {"PATH": os.environ["PATH"], "HOME": self.home, "QUEUECTL_DB": self.db,
                     "LANG": "C.UTF-8"}
-        for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "SLUICE_MUTANT"):
+        for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
             if name in os.environ:
                 self.env[name] = os.environ[name]
         self.workers = []

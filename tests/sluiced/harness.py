@@ -84,7 +84,7 @@ class Service:
         self.log = os.path.join(self.home, "log")
         self.options = options
         self.env = {"PATH": os.environ["PATH"], "HOME": self.home, "LANG": "C.UTF-8"}
-        for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "SLUICE_MUTANT"):
+        for name in ("ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"):
             if name in os.environ:
                 self.env[name] = os.environ[name]
         self.process = None

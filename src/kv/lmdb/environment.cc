@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 
-#include "base/mutant.h"
 #include "codec/record.h"
 #include "kv/lmdb/create_store.h"
 #include "kv/lmdb/meta_pages.h"
@@ -133,8 +132,7 @@ Status Environment::open_env(const LmdbOptions& options) {
   SLUICE_TRY(step(mdb_env_set_maxreaders(env_, options.readers_max)));
   // Durable mode: none of LMDB's flags that trade safety for speed. NOTLS ties a read transaction
   // to its handle, so that threads come and go; NORDAHEAD suits random access to a large file.
-  unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
-  if (mutant("kv.no_sync")) flags |= MDB_NOSYNC;
+  const unsigned flags = MDB_NOTLS | MDB_NORDAHEAD;
   SLUICE_TRY(step(mdb_env_open(env_, dir_.c_str(), flags, 0600)));
   close_on_exec(env_);
   SLUICE_TRY(check_meta_pages(env_).with("cannot open the store in " + dir_));

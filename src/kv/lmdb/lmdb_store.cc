@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "base/mutant.h"
 #include "kv/engine.h"
 #include "kv/lmdb/copy_target.h"
 #include "kv/lmdb/free_runs.h"
@@ -191,7 +190,7 @@ Status LmdbStore::run_into(Batch& batch, Request& request) {
     status = Engine::run_body(*request.body, view, overlay_, *options_.clock);
   }
   if (status.ok()) status = make_room(batch, request.options.write_class);
-  if (!status.ok() && !mutant("kv.no_rollback")) {
+  if (!status.ok()) {
     request.result = Failure{std::move(status)};
     return {};
   }

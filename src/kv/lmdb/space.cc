@@ -6,8 +6,6 @@
 #include <cstring>
 #include <limits>
 
-#include "base/mutant.h"
-
 namespace sluice::kv {
 namespace {
 
@@ -85,7 +83,6 @@ Space::Used Space::used_with(const Overlay& overlay) const {
 }
 
 Result<bool> Space::take(const Overlay& overlay) {
-  if (mutant("kv.no_reserve")) return true;
   constexpr std::uint64_t kFreeListPages = 16;
   const Used used = used_with(overlay);
   // No page is copied twice in one transaction.
