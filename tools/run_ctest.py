@@ -11,6 +11,7 @@ from results import say
 
 ROOT = Path(__file__).resolve().parent.parent
 CORES = os.cpu_count() or 2
+WITH_TESTS = ["SLUICE_TESTS=ON", "SLUICE_UNITY=OFF"]  # Of the release build.
 TIME_MAX_S, TIME_MAX_LONG_S = 600, 21_600  # Of one test.
 REPEATS = 3
 REPEATED_MAX = 20  # Tests. If more fail, something else is wrong.

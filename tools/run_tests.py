@@ -16,10 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 import figures
 import reach
 from results import Results, say
-from run_ctest import CORES, ROOT, Deadline, Suite, captured, run
+from run_ctest import CORES, ROOT, WITH_TESTS, Deadline, Suite, captured, run
 
 TERMINAL = sys.stdout.isatty()
-WITH_TESTS = ["SLUICE_TESTS=ON", "SLUICE_UNITY=OFF"]
 
 
 def selected(name, names):
