@@ -27,7 +27,7 @@ class Paths(unittest.TestCase):
     def test_few_units_are_compiled_with_the_path_of_the_sources(self):
         path = Path(os.environ["BUILD"]) / "compile_commands.json"
         units = json.loads(path.read_text(encoding="utf-8"))
-        self.assertGreater(len(units), 100)
+        self.assertGreater(len(units), 50)
         named = {os.path.relpath(unit["file"], ROOT) for unit in units
                  if any(re.search(rf"{re.escape(ROOT)}\b", option)
                         for option in options_of(unit["command"]))}
