@@ -6,11 +6,10 @@ import signal
 import stat
 import struct
 import threading
-import time
 
 import reports
 from copying import CopyTest
-from harness import LONG, NOBODY, SAME, Strace, chance, figure, main, seeds
+from harness import LONG, NOBODY, SAME, Strace, chance, figure, main, pause, seeds
 from trees import ROOT, YEAR_2020_NS, Pair, content_of, plain, put, set_time, walk
 
 # What a copy does to the trees and the ledger, and how often at most: where it can be cut off.
@@ -118,7 +117,7 @@ class Killed(CopyTest):
         watcher = self.watch(one)
         for _ in range(40 if LONG else 6):
             process = self.start("run", self.src, self.dst, "--delete", "--bwlimit", "8M")
-            time.sleep(one.uniform(0, 0.25))  # A moment, not a condition.
+            pause(one.uniform(0, 0.25))
             process.kill()
             process.communicate()
         self.check_end(watcher)

@@ -5,10 +5,9 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 
-from harness import (CONFLICT, DIFFERENT, LONG, NOT_FOUND, STORE, MigrateTest, Paused, Strace,
-                     chance, figure, main)
+from harness import (CONFLICT, DIFFERENT, LONG, NOT_FOUND, STORE, MigrateTest, Paused,
+                     Stopwatch, Strace, chance, figure, main)
 from trees import Pair, plain, put
 
 COMMITS = "fdatasync,fsync,msync"
@@ -22,10 +21,10 @@ class CrashTest(MigrateTest):
         self.chance = chance(self.id())
         Pair(self.chance, self.src, self.dst, self.entries)
         self.clean = os.path.join(self.home, "clean")
-        begin = time.monotonic()
+        self.watch = Stopwatch()
         self.summary_of_clean = self.m("compare", self.src, self.dst, code=DIFFERENT,
                                        state=self.clean)
-        self.took = time.monotonic() - begin
+        self.watch.stop()
         self.report_of_clean = self.everything(self.clean)
 
     def everything(self, state=None):
@@ -63,7 +62,7 @@ class Killed(CrashTest):
             self.remove(self.state)
             for _ in range(self.chance.randrange(1, 4)):
                 process = self.start("compare", self.src, self.dst)
-                time.sleep(self.chance.uniform(0, 1.1 * self.took))  # A moment, not a condition.
+                self.watch.pause_within(self.chance, 1.1)
                 process.kill()
                 process.communicate()
                 kills += process.returncode == -signal.SIGKILL

@@ -4,11 +4,10 @@ import re
 import signal
 import subprocess
 import threading
-import time
 
 import reference
-from harness import (CONFLICT, DIFFERENT, FAILED, LONG, NOBODY, SAME, MigrateTest, Paused, Strace,
-                     chance, figure, main, wait_until)
+from harness import (CONFLICT, DIFFERENT, FAILED, LONG, NOBODY, SAME, MigrateTest, Paused,
+                     Stopwatch, Strace, chance, figure, main, wait_until)
 from trees import ROOT, YEAR_2020_NS, Pair, plain, put, set_time
 
 AS_NOBODY = NOBODY if ROOT else ()
@@ -395,12 +394,12 @@ class Simulated(MigrateTest):
 
     def test_a_large_one(self):
         shape = "depth=6,folders=5-9,files=10-20" if LONG else "depth=4,folders=6,files=20"
-        begin = time.monotonic()
+        watch = Stopwatch()
         numbers = self.summary(self.m("compare", f"sim:seed=3,{shape}", f"sim:seed=3,{shape}"))
-        took = time.monotonic() - begin
+        watch.stop()
         self.assertEqual(set(self.counts(numbers)), {"same"})
         figure("simulated_nodes_a_side", numbers["same"])
-        figure("simulated_nodes_a_second", int(2 * numbers["same"] / took))
+        figure("simulated_nodes_a_second", watch.rate(2 * numbers["same"]))
 
 
 if __name__ == "__main__":

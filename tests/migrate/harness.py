@@ -19,7 +19,7 @@ import reports
 from trees import ROOT
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from waiting import LONG, PATIENCE, chance, wait_until  # noqa: F401
+from waiting import LONG, PATIENCE, Stopwatch, chance, pause, wait_until  # noqa: F401
 
 MIGRATE = os.environ["SLUICE_MIGRATE"]
 SAME, DIFFERENT, FAILED, INTERRUPTED = 0, 1, 2, 3

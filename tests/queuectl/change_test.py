@@ -1,9 +1,10 @@
 """What people do to jobs: cancel, retry, edit, hold, purge."""
 import json
 import os
-from datetime import datetime, timedelta, timezone
+from datetime import timedelta
 
 from harness import ToldTest, alive, lines_of, main, wait_until
+from waiting import utc_now
 
 
 class People(ToldTest):
@@ -79,7 +80,7 @@ class People(ToldTest):
     def test_edit_changes_the_time(self):
         self.q("enqueue", self.note("a"), "--id", "a")
         self.q("enqueue", self.note("b"), "--id", "b", "--delay", "1h")
-        at = (datetime.now(timezone.utc) + timedelta(days=365)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        at = (utc_now() + timedelta(days=365)).strftime("%Y-%m-%dT%H:%M:%SZ")
         self.q("edit", "a", "--at", at)
         self.q("edit", "b", "--delay", "0")
         job = self.job("a")

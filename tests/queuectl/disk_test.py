@@ -3,9 +3,8 @@ import ctypes
 import json
 import os
 import subprocess
-import time
 
-from harness import PATIENCE, ToldTest, main, wait_until
+from harness import PATIENCE, Stopwatch, ToldTest, main, wait_until
 
 
 class FullStore(ToldTest):
@@ -55,8 +54,8 @@ class Disk(ToldTest):
         with open(filler, "wb") as file:
             file.write(b"x" * (4 << 20))
         told = []
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
+        watch = Stopwatch()
+        while not watch.reached(PATIENCE):
             text = "".join(json.dumps({"id": f"{len(told)}-{i}", "command": "true " + "x" * 4000})
                            + "\n" for i in range(20))
             done = self.run_q("enqueue", "-", "--print-id", stdin=text)

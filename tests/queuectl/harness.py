@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from waiting import LONG, PATIENCE, chance, wait_until  # noqa: F401
+from waiting import LONG, PATIENCE, Stopwatch, chance, wait_past, wait_until  # noqa: F401
 
 QUEUECTL = os.environ["QUEUECTL"]
 

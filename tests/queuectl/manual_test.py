@@ -4,9 +4,8 @@ import os
 import re
 import shutil
 import subprocess
-import time
 
-from harness import QUEUECTL, ToldTest, lines_of, main, wait_until
+from harness import QUEUECTL, Stopwatch, ToldTest, lines_of, main, wait_until
 from shells import bash_offers, fish_offers, zsh_line
 
 
@@ -208,10 +207,10 @@ class Seed(ToldTest):
                           "priority": -1} for i in range(50))
         self.q("enqueue", f"{QUEUECTL} --db {self.db} pause; echo last >> {out}", "--id", "pause",
                "--priority", "-1")
-        begin = time.monotonic()
+        watch = Stopwatch()
         (worker,) = self.start_workers(1)
         wait_until(lambda: "last" in lines_of(out), "the last of the new ones")
-        print(f"figure queuectl.claim_before_20000_ms {(time.monotonic() - begin) / 51 * 1000:.2f}")
+        print(f"figure queuectl.claim_before_20000_ms {watch.shown(0.051, 2)}")
         self.assertEqual(lines_of(out), [f"new-{i}" for i in range(50)] + ["last"])
         self.q("worker", "stop")
         self.assertEqual(worker.wait(), 0)

@@ -2,9 +2,9 @@
 import os
 import subprocess
 import sys
-import time
 
 from harness import LONG, QUEUECTL, ToldTest, lines_of, main, wait_until
+from waiting import utc_now
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -26,13 +26,13 @@ class Clock(ToldTest):
     def test_the_clock_of_the_test_is_the_one_that_is_seen(self):
         self.move(-3600 * 24 * 365 * 10)
         self.q("enqueue", "true", "--id", "a")
-        self.assertEqual(int(self.job("a")["created_at"][:4]), time.gmtime().tm_year - 10)
+        self.assertEqual(int(self.job("a")["created_at"][:4]), utc_now().year - 10)
 
     def test_a_clock_that_is_set_back_an_hour_stalls_nothing(self):
         self.start_workers(1)
         self.q("enqueue", "true", "--id", "later", "--delay", "2s")
         self.q("enqueue", "exit 1", "--id", "retried", "--max-retries", "2")
-        wait_until(lambda: self.job("retried")["attempts"] == 1, "the first run")
+        wait_until(lambda: self.job("retried")["attempts"] >= 1, "the first run")
         self.move(-3600)
         self.q("enqueue", "true", "--id", "new")
         self.q("enqueue", "true", "--id", "new and later", "--delay", "1s")

@@ -4,9 +4,8 @@ import os
 import pty
 import re
 import subprocess
-import time
 
-from harness import LONG, QUEUECTL, main, wait_until
+from harness import LONG, PATIENCE, QUEUECTL, Stopwatch, main, wait_until
 from terminal import OutputTest
 
 
@@ -28,7 +27,7 @@ class Huge(OutputTest):
         (worker,) = self.start_workers(1, env={"QUEUECTL_OUTPUT_LIMIT": "1M"})
         self.q("enqueue", f"echo the first line; yes 0123456789 | head -c {size}; echo; "
                "echo the last line", "--id", "a", "--max-retries", "1")
-        self.q("wait", "a", timeout=600)
+        self.q("wait", "a", timeout=5 * PATIENCE)
         job = self.job("a")
         self.assertEqual((job["state"], job["exit_code"]), ("completed", 0))
         self.assertEqual(job["output_bytes"], size + len("the first line\n\nthe last line\n"))
@@ -119,10 +118,10 @@ class Json(OutputTest):
         number = 100_000 if LONG else 2_000
         self.enqueue_all({"command": "true", "id": f"job-{i}", "priority": i % 5}
                          for i in range(number))
-        begin = time.monotonic()
+        watch = Stopwatch()
         self.check_list(number)
         print(f"figure queuectl.list_json_us_per_job "
-              f"{(time.monotonic() - begin) / number * 1e6:.1f}")
+              f"{watch.shown(number / 1e6, 1)}")
 
     def test_what_is_enqueued_is_told_as_json(self):
         self.assertEqual(json.loads(self.q("enqueue", "true", "--id", "a", "--json")), ["a"])

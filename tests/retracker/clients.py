@@ -11,17 +11,15 @@ import os
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import urllib.error
 import urllib.request
 
-from harness import PATIENCE
+from harness import PATIENCE, free_port
 from tracker import encode, wait_until
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = "/usr/bin/python3"  # Debian's own, which its libtorrent belongs to.
-PORTS = (10000, 29999)  # Below those that the system gives to whoever asks for any.
 PIECE_BYTES = 1 << 15
 
 
@@ -32,26 +30,6 @@ def missing():
         ("transmission-daemon", "transmission-daemon")] if not shutil.which(program)]
     found = subprocess.run([PYTHON, "-c", "import libtorrent"], capture_output=True, check=False)
     return packages + (["python3-libtorrent"] if found.returncode else [])
-
-
-def free_port(case):
-    """A port that nobody has, for TCP and UDP. Nobody else is given it until the test ends: whom it
-    is for binds it only later, and two of aria2 would share one without a word.
-    """
-    while True:
-        address = ("127.0.0.1", random.randint(*PORTS))
-        name = socket.socket(socket.AF_UNIX)  # The system lets go of it with us.
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp, \
-                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-            try:
-                name.bind(f"\0sluice test port {address[1]}")
-                tcp.bind(address)
-                udp.bind(address)
-            except OSError:
-                name.close()
-                continue
-        case.addCleanup(name.close)
-        return address[1]
 
 
 def read(path):

@@ -11,7 +11,8 @@ import unittest
 from typing import NamedTuple
 
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from waiting import LONG, PATIENCE, wait_until  # noqa: F401
+from ports import free_port  # noqa: E402, F401
+from waiting import LONG, PATIENCE, Stopwatch, wait_until  # noqa: E402, F401
 
 RETRACKER = os.environ["RETRACKER"]
 

@@ -123,7 +123,7 @@ class Lessons(RetrackerTest):
 
     def test_07_peers_that_are_known_survive_a_failed_announce(self):
         upstream = Upstream(self)
-        tracker = self.start(upstream, first_reply_wait_ms=5000)
+        tracker = self.start(upstream, first_reply_wait_ms=10000)
         self.assertEqual(peers_of(tracker.announce(HASH, peer_id(1), 7001)[b"peers"]), {FAR})
         upstream.answer = {b"failure reason": b"out of order"}
         tracker.announce(HASH, peer_id(1), 7001, event="completed", left=0)

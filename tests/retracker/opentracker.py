@@ -4,8 +4,8 @@ import os
 import urllib.parse
 import urllib.request
 
-from clients import Program, free_port
-from harness import PATIENCE
+from clients import Program
+from harness import PATIENCE, free_port
 from tracker import UdpPeer, decode, peers_of
 
 PROBE = b"has it read the list"

@@ -5,9 +5,8 @@ heal, go and come back, and nothing piles up.
 import os
 import random
 import signal
-import time
 
-from harness import LONG, RETRACKER, RetrackerTest, main
+from harness import LONG, RETRACKER, RetrackerTest, Stopwatch, main
 from tracker import (Tracker, UdpPeer, UdpUpstream, Upstream, compact, garbage, reset,
                      wait_until)
 
@@ -131,9 +130,8 @@ class Soak(RetrackerTest):
             return next(int(line.split()[1]) for line in file if line.startswith("RssAnon:"))
 
     def rounds(self):
-        end = time.monotonic() + SECONDS
-        count = 0
-        while count < ROUNDS or time.monotonic() < end:
+        watch, count = Stopwatch(), 0
+        while count < ROUNDS or not watch.reached(SECONDS):
             yield count
             count += 1
 

@@ -9,7 +9,7 @@ import urllib.parse
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from harness import PATIENCE, RETRACKER, wait_until  # noqa: F401
+from harness import PATIENCE, RETRACKER, free_port, wait_until  # noqa: F401
 
 
 def decode(data, at=0):
@@ -186,7 +186,7 @@ class Upstream:
                 pass
 
         self.handler, self.tls = Handler, tls
-        self.resume(0)
+        self.resume(free_port(case))
         case.addCleanup(self.pause)
         case.addCleanup(self.gate.set)
         self.uri = f"http://127.0.0.1:{self.server.server_address[1]}/announce"

@@ -8,9 +8,8 @@ import select
 import shutil
 import subprocess
 import tempfile
-import time
 
-PATIENCE = 120
+from waiting import PATIENCE, wait_until
 
 BASH = """\
 source <($1 completion bash)
@@ -89,12 +88,15 @@ def type_at_zsh(keys, home, env, cwd):
 
 def wait_for(path, master, shown):
     """Until the file is there. Whatever the shell shows is taken, or it would wait for that."""
-    end = time.monotonic() + PATIENCE
-    while not os.path.exists(path):
-        if time.monotonic() > end:
-            raise AssertionError(f"waited in vain for {path}: {b''.join(shown)}")
-        if select.select([master], [], [], 0.01)[0]:
+    def is_there():
+        if select.select([master], [], [], 0)[0]:
             shown.append(os.read(master, 65536))
+        return os.path.exists(path)
+
+    try:
+        wait_until(is_there, path)
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {b''.join(shown)}") from None
 
 
 def missing(*names):
