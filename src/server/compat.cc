@@ -124,6 +124,7 @@ Status Compat::prepare(const std::string& team) {
     queue::QueueConfig config;
     config.lease = options_.lease;
     config.lapses_max = queue::kAttemptsMax;
+    config.retry.attempts_max = queue::kAttemptsMax;  // A lapse uses up an attempt, too.
     config.dead_retention = Duration{};
     SLUICE_TRY(queues_.configure(team, config));
   }

@@ -231,8 +231,11 @@ class Deadlines(SluicedTest):
         self.assertEqual(self.client.pop_id(self.team), "a")
 
     def test_an_overdue_job_that_is_held_is_never_delivered_again(self):
-        self.client.push(self.team, "a", timeout=1000)
-        claim = self.client.pop(self.team)
+        def held():
+            self.client.push(self.team, "a", timeout=1000)
+            return self.client.pop(self.team)
+
+        claim = wait_until(held, "a pop within the time of the job")
         wait_past(1.1)
         self.client.post("/cleanup/expired-jobs")
         self.client.release("a")
@@ -260,13 +263,23 @@ class Leases(SluicedTest):
         self.client.release("a")
         self.assertEqual(self.client.pop_id(self.team), "a")
 
+    def test_a_job_comes_back_however_often_its_lease_lapses(self):
+        self.client.push(self.team, "a", {"some": "data"})
+        for _ in range(5):
+            self.assertEqual(self.pop_again()["job"]["data"], {"some": "data"})
+
     def test_a_late_completion_is_refused_and_the_new_holder_keeps_the_job(self):
         self.client.push(self.team, "a")
         first = self.client.pop(self.team)
-        second = self.pop_again()
-        self.assertFalse(self.client.complete(first))
-        self.assertEqual(self.client.count(self.team), 1)
-        self.assertTrue(self.client.complete(second))
+
+        def second_completes():
+            """Unless the machine stalls for longer than its lease: then it tries again."""
+            second = self.pop_again()
+            self.assertFalse(self.client.complete(first))
+            self.assertEqual(self.client.count(self.team), 1)
+            return self.client.complete(second)
+
+        wait_until(second_completes, "the new holder to complete it within its lease")
         self.assertFalse(self.client.complete(first))
         self.assertEqual(self.client.count(self.team), 0)
 
