@@ -1,13 +1,15 @@
 """The service is killed or stopped under load: what it has answered holds."""
+import itertools
 import json
 import signal
 import socket
 import statistics
 import threading
-import time
 from urllib.parse import quote
 
-from harness import CUT, LONG, PATIENCE, OwnServiceTest, chance, in_threads, main, wait_until
+from harness import (CUT, LONG, PATIENCE, OwnServiceTest, Stopwatch, chance, in_threads, main,
+                     wait_until)
+from waiting import pause
 
 
 class Ledger:
@@ -18,9 +20,15 @@ class Ledger:
         self.pushed, self.perhaps_pushed = set(), set()
         self.completed, self.perhaps_completed = {}, set()
         self.mistakes = []
+        self.ticks = itertools.count()
+
+    def tick(self):
+        """A number that is larger than all that were told before."""
+        with self.lock:
+            return next(self.ticks)
 
     def note_delivery(self, job, asked):
-        """`asked` is when the pop was sent; what was completed before that must not come."""
+        """`asked` is the tick when the pop was sent; what was completed before must not come."""
         name = job["id"]
         with self.lock:
             if name not in self.pushed and name not in self.perhaps_pushed:
@@ -34,7 +42,7 @@ class Ledger:
         with self.lock:
             if name in self.completed:
                 self.mistakes.append(f"{name} was completed twice")
-            self.completed[name] = time.monotonic()
+            self.completed[name] = next(self.ticks)
 
     def backlog(self):
         return len(self.pushed) - len(self.completed) - len(self.perhaps_completed)
@@ -73,7 +81,6 @@ class Load:
     def connected(self, call):
         """Tries again while nobody listens: nothing was sent then."""
         while True:
-            # Who keeps knocking at a port of this range can end up connected to himself.
             self.case.service.up.wait(1)
             try:
                 return call()
@@ -85,7 +92,7 @@ class Load:
         client, ledger, number = self.case.new_client(), self.ledger, 0
         while self.pushing:
             if ledger.backlog() > 300:
-                time.sleep(0.001)
+                pause(0.001)
                 continue
             name = f"{index}-{number}"
             number += 1
@@ -103,13 +110,13 @@ class Load:
     def work(self):
         client, ledger = self.case.new_client(), self.ledger
         while self.working:
-            asked = time.monotonic()
+            asked = ledger.tick()
             try:
                 claim = self.connected(lambda: client.pop(self.case.team))
             except CUT:
                 continue
             if claim is None:
-                time.sleep(0.001)
+                pause(0.001)
                 continue
             name = claim["job"]["id"]
             ledger.note_delivery(claim["job"], asked)
@@ -132,6 +139,8 @@ class Load:
 class Killed(OwnServiceTest):
     # What was given to somebody who never heard of it must come back soon.
     options = ("--compat-lease", "1s")
+    keeps_port = True
+    RESTART_CPU_S_MAX = 1
 
     def test_nothing_that_was_answered_is_lost(self):
         random = chance("kill -9")
@@ -141,9 +150,10 @@ class Killed(OwnServiceTest):
         for _ in range(200 if LONG else 5):
             enough = len(ledger.completed) + random.randrange(10, 300)
             wait_until(lambda: len(ledger.completed) >= enough or load.error, "jobs to be done")
-            time.sleep(random.uniform(0, 0.02))
+            pause(random.uniform(0, 0.02))
             self.service.kill()
-            restarts.append(self.service.start(same_port=True))
+            self.service.start(same_port=True)
+            restarts.append(self.service.cpu_seconds())
             load.check()
         load.pushing = False
         wait_until(lambda: self.client.count(self.team) == 0 or load.error, "the rest to be done")
@@ -156,10 +166,9 @@ class Killed(OwnServiceTest):
         print(f"figure sluiced.killed_after_jobs {len(ledger.completed)}")
         print(f"figure sluiced.answers_cut_off "
               f"{len(ledger.perhaps_pushed) + len(ledger.perhaps_completed)}")
-        print(f"figure sluiced.restart_s_median {statistics.median(restarts):.3f}")
-        print(f"figure sluiced.restart_s_max {max(restarts):.3f}")
-        # One of them may have met a machine that was busy with something else.
-        self.assertLess(statistics.median(restarts), 1)
+        print(f"figure sluiced.restart_cpu_s_median {statistics.median(restarts):.3f}")
+        print(f"figure sluiced.restart_cpu_s_max {max(restarts):.3f}")
+        self.assertLess(statistics.median(restarts), self.RESTART_CPU_S_MAX)
 
 
 class Reopened(OwnServiceTest):
@@ -193,6 +202,9 @@ class Reopened(OwnServiceTest):
 
 
 class Stopped(OwnServiceTest):
+    # Longer than anybody here waits: who needs it has failed.
+    options = ("--drain-time", "1h")
+
     def test_a_stop_under_load_loses_nothing(self):
         pushed, perhaps = set(), set()
 
@@ -249,9 +261,9 @@ class Stopped(OwnServiceTest):
         clients = [self.new_client() for _ in range(5)]
         for client in clients:
             client.get(f"/queue/count/team/{quote(self.team)}")
-        begin = time.monotonic()
+        watch = Stopwatch()
         self.assertEqual(self.service.stop(), 0)
-        print(f"figure sluiced.stop_s {time.monotonic() - begin:.3f}")
+        print(f"figure sluiced.stop_s {watch.shown()}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ import signal
 import socket
 import stat
 import threading
-import time
 import unittest
 
 from harness import (CUT, PATIENCE, SLUICED, Client, OwnServiceTest, Service, in_threads, main,
@@ -73,6 +72,8 @@ class Folders(ProgramTest):
 
 
 class Addresses(OwnServiceTest):
+    keeps_port = True
+
     def test_an_address_that_is_in_use(self):
         address = f"127.0.0.1:{self.service.port}"
         ended = run(SLUICED, "--listen", address, "--data", self.service.data)
@@ -125,8 +126,6 @@ class SocketFiles(ProgramTest):
 
 
 class Sharing(OwnServiceTest):
-    options = ("--compat-lease", "1s")
-
     def setUp(self):
         super().setUp()
         second = Service(*self.options)
@@ -157,6 +156,10 @@ class Sharing(OwnServiceTest):
             client = self.client_of(index)
             self.assertEqual((client.count(self.team), client.crawl_count(self.crawl)), (0, 0))
         self.assertEqual(verify(self.service.data).code, 0)
+
+
+class SharedLeases(Sharing):
+    options = ("--compat-lease", "1s")
 
     def test_what_one_held_when_it_was_killed_comes_back_through_the_other(self):
         first, second = self.client_of(0), self.client_of(1)
@@ -267,6 +270,9 @@ class Care(OwnServiceTest):
 
 
 class SignalTest(OwnServiceTest):
+    # Longer than anybody here waits: who needs it has failed.
+    options = ("--drain-time", "1h")
+
     def begun(self):
         """A connection with a request of which a part has come."""
         raw = socket.create_connection(("127.0.0.1", self.service.port), PATIENCE)
@@ -304,9 +310,7 @@ class Signals(SignalTest):
             raw = socket.create_connection(("127.0.0.1", self.service.port), PATIENCE)
             self.addCleanup(raw.close)
         self.client.get("/health")  # They were accepted by the time that this is answered.
-        begin = time.monotonic()
         self.assertEqual(self.service.stop(), 0)
-        self.assertLess(time.monotonic() - begin, 5)
 
     def test_sighup_does_no_harm_without_certificates(self):
         for _ in range(3):

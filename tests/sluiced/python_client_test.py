@@ -2,20 +2,20 @@
 import base64
 import datetime
 import os
-import time
 import unittest
 
 from harness import in_step, in_threads, main, wait_until
 from programs import UnixService
 from python_client import PythonTest, Thread, refusal, sluice
 from tls_test import OPENSSL, TlsService, make_certificate
+from waiting import now_ms, utc_now
 
 HOUR = datetime.timedelta(hours=1)
 
 
 class Jobs(PythonTest):
     def test_a_job_has_what_it_was_given(self):
-        due = datetime.datetime.now(datetime.timezone.utc).replace(microsecond=0) + HOUR
+        due = utc_now().replace(microsecond=0) + HOUR
         due_at = int(due.timestamp()) * 1000
         for members, told in (
                 ({"id": "a b/c?%2F\u00fc"}, {"id": "a b/c?%2F\u00fc", "lane": "ready"}),
@@ -117,7 +117,7 @@ class Jobs(PythonTest):
         self.sluice.claim(self.queue)
         self.assertIn("attempt 1", self.sluice.explain(self.queue, "j")["reasons"][0])
         self.sluice.break_lease(self.queue, "j")
-        due = int(time.time()) + 3600
+        due = int(now_ms() / 1000) + 3600
         self.sluice.edit(self.queue, "j", priority=3, due=due, payload=None)
         job = self.sluice.job(self.queue, "j")
         self.assertEqual((job["priority"], job["due_at"], job["payload"], job["lane"]),

@@ -1,10 +1,10 @@
 """The worker of the Python client: outcomes, leases, drains, a service that is killed."""
 import collections
 import threading
-import time
 
 from harness import PATIENCE, OwnServiceTest, chance, main, wait_past, wait_until
 from python_client import LOSE_ANSWER, Thread, WorkerTest, sluice
+from waiting import now_ms, pause
 
 HOUR = 3600
 
@@ -112,7 +112,7 @@ class Drains(WorkerTest):
         def handler(job):
             seen.append(job.payload)
             if job.payload == "parent":
-                wait_until(lambda: claims() == 2, "a claim that finds nothing")
+                wait_until(lambda: claims() >= 2, "a claim that finds nothing")
                 wait_past(0.1)
                 self.sluice.enqueue(self.queue, "child")
 
@@ -224,13 +224,13 @@ class Leases(WorkerTest):
         """Also if its handler tells progress, or its result is not heard at once."""
         self.keep()
         proxy, far = self.behind_proxy()
-        runs, lease = [], 6
+        runs, lease = [], 10
 
         def handler(job):
             runs.append(job.id)
             first = job.deadline_at
             far.extend(job, progress="begun")
-            wait_until(lambda: time.time() * 1000 > first + 200, "the first lease to be over")
+            wait_until(lambda: now_ms() > first + 200, "the first lease to be over")
             proxy.expect(LOSE_ANSWER)
             return job.id
 
@@ -255,6 +255,8 @@ class Leases(WorkerTest):
 
 
 class Killed(OwnServiceTest, WorkerTest):
+    keeps_port = True
+
     def test_each_job_is_acked_once(self):
         random, runs = chance("kill -9 under a worker"), collections.Counter()
         self.keep()
@@ -262,7 +264,7 @@ class Killed(OwnServiceTest, WorkerTest):
 
         def handler(job):
             runs[job.id] += 1
-            time.sleep(random.uniform(0, 0.004))
+            pause(random.uniform(0, 0.004))
             return f"of {job.id}"
 
         worker = self.worker(handler, slots=4)
@@ -270,7 +272,7 @@ class Killed(OwnServiceTest, WorkerTest):
         for kill in (True, True, False, True):
             enough = min(sum(runs.values()) + random.randrange(20, 100), 490)
             wait_until(lambda: sum(runs.values()) >= enough or not run.is_alive(), "jobs to run")
-            time.sleep(random.uniform(0, 0.01))
+            pause(random.uniform(0, 0.01))
             self.service.kill() if kill else self.service.stop()
             self.service.start(same_port=True)
         wait_until(lambda: self.client.counts(self.queue) == {"done": 500} or not run.is_alive(),

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import threading
 
-from harness import PATIENCE, Service, main
+from harness import PATIENCE, Service, free_port, main
 from v1 import V1Test
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
@@ -84,7 +84,8 @@ class TsClient(V1Test):
         build(cls.folder)
         cls.mortal = Service()
         cls.addClassCleanup(cls.mortal.end)
-        cls.mortal.start()
+        cls.mortal.port = free_port()
+        cls.mortal.start(same_port=True)
         control = Control(cls.mortal)
         cls.addClassCleanup(control.end)
         cls.url = f"http://127.0.0.1:{cls.service.port}"

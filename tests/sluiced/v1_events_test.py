@@ -226,11 +226,11 @@ class Streams(EventsTest):
         stream = Stream(self, self.queue).greet()
         for _ in range(3):
             id = self.client.enqueue(self.queue)
-            self.assertEqual(move(stream.next()), (id, None, "ready", 0))
+            self.assertEqual(move(*stream.take(1)), (id, None, "ready", 0))
             lease = self.client.claim_one(self.queue)
-            self.assertEqual(move(stream.next()), (id, "ready", "leased", 1))
+            self.assertEqual(move(*stream.take(1)), (id, "ready", "leased", 1))
             self.client.ack(lease)
-            self.assertEqual(move(stream.next()), (id, "leased", "done", 1))
+            self.assertEqual(move(*stream.take(1)), (id, "leased", "done", 1))
 
     def test_what_is_sent_behind_the_request_does_no_harm(self):
         self.client.configure(self.queue)
