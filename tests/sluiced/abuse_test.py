@@ -1,6 +1,5 @@
 """Requests beyond the limits, and bytes that are none: refused, and nobody else notices."""
 import json
-import time
 
 from harness import PATIENCE, chance, main, wait_until
 from raw import Raw, chunked, head, push, request
@@ -14,6 +13,10 @@ BODY_BYTES_MAX = 2 * 1024 * 1024
 DEPTH_MAX = 64
 HEALTH = b"GET /health HTTP/1.1"
 RELEASE = b'{"jobId":"j"}'
+# Of the service, for what takes a fraction of a second if it takes time in proportion.
+CPU_S_MAX = 10
+# What the allocator may hold for others once that of the first few is used again.
+KEPT_KIB_MAX = 16 * 1024
 
 
 class AbuseTest(WatchedTest):
@@ -78,18 +81,22 @@ class Bodies(AbuseTest):
     def test_the_smallest_chunks(self):
         body = RELEASE.ljust(200_000)
         text = chunked("/queue/release", *(body[at:at + 1] for at in range(len(body))))
-        begin = time.monotonic()
+        begin = self.service.cpu_seconds()
         self.assertEqual(self.ask(text), (200, True))
-        self.assertLess(time.monotonic() - begin, 10)
+        self.assertLess(self.service.cpu_seconds() - begin, CPU_S_MAX)
 
     def test_a_refused_body_is_not_kept(self):
-        before = memory_kib(self.service)
-        for _ in range(50):
-            self.ask(request("POST", "/queue/release", RELEASE.ljust(BODY_BYTES_MAX + 1)))
-        grown = memory_kib(self.service) - before
+        def refuse(number):
+            for _ in range(number):
+                self.ask(request("POST", "/queue/release", RELEASE.ljust(BODY_BYTES_MAX + 1)))
+            return memory_kib(self.service)
+
+        # Ten show what the service takes for such requests; fifty more, what it keeps of each.
+        before = refuse(10)
+        grown = refuse(50) - before
         print(f"figure sluiced.refused_bodies_kib {grown}")
         if not SANITIZED:
-            self.assertLess(grown, 16 * 1024)
+            self.assertLess(grown, KEPT_KIB_MAX)
 
 
 class Json(AbuseTest):
@@ -106,12 +113,12 @@ class Json(AbuseTest):
             for one, other in ((b"[", b"]"), (b'{"a":', b"}")):
                 # The body and its job are the first two levels.
                 data = one * (levels - 2) + b"0" + other * (levels - 2)
-                begin = time.monotonic()
+                begin = self.service.cpu_seconds()
                 self.assertEqual(self.push_text(self.with_data(data)), status, levels)
                 text = one * levels + b"0" + other * levels
                 self.assertEqual(self.push_text(text), whole, levels)
                 self.assertEqual(self.push_text(one * levels), 400, levels)
-                self.assertLess(time.monotonic() - begin, 5)
+                self.assertLess(self.service.cpu_seconds() - begin, CPU_S_MAX)
         self.assertEqual(self.client.ids(self.team), ["j"])
 
     def test_what_is_no_json(self):
@@ -138,9 +145,9 @@ class Json(AbuseTest):
                      b"{" + b",".join(b'"%x":0' % at for at in range(many // 2)) + b"}",
                      b'"' + rb"\u0000" * (many // 2) + b'"', b"1" * many, b"1." + b"0" * many,
                      b"1e" + b"9" * many, b"[" + b'"",' * (many // 2) + b'""]'):
-            begin = time.monotonic()
+            begin = self.service.cpu_seconds()
             self.assertIn(self.push_text(self.with_data(data)), (200, 400), data[:20])
-            self.assertLess(time.monotonic() - begin, 10, data[:20])
+            self.assertLess(self.service.cpu_seconds() - begin, CPU_S_MAX, data[:20])
 
 
 class Injection(AbuseTest):
@@ -193,8 +200,10 @@ class Garbage(AbuseTest):
     def test_random_bytes_do_no_harm(self):
         random = chance("garbage")
         good = [push(self.team, "j"), head(HEALTH), chunked("/queue/release", RELEASE)]
-        before = memory_kib(self.service)
-        for number in range(200):
+        before = 0
+        for number in range(300):
+            if number == 100:  # By then the service has what it takes for such requests.
+                before = memory_kib(self.service)
             raw = Raw(self)
             raw.send(self.garbage(random, good, number), random.choice((None, 1000, 37)))
             raw.finish()
@@ -206,7 +215,7 @@ class Garbage(AbuseTest):
         grown = memory_kib(self.service) - before
         print(f"figure sluiced.garbage_kib {grown}")
         if not SANITIZED:
-            self.assertLess(grown, 8 * 1024)
+            self.assertLess(grown, KEPT_KIB_MAX)
 
     def garbage(self, random, good, number):
         """Bytes without any sense, or requests with a few wrong bytes."""

@@ -4,14 +4,16 @@ import shutil
 import signal
 import socket
 import ssl
-import time
 import unittest
 import warnings
 
-from harness import PATIENCE, OwnServiceTest, main, wait_until
+from harness import PATIENCE, OwnServiceTest, Stopwatch, main, wait_until
 from programs import ProgramTest
 from tls import OPENSSL, TlsService, make_certificate, trusting
 from tokens import reload
+
+
+HANDSHAKE_S = 10
 
 
 def peer_of(connection):
@@ -98,26 +100,34 @@ class Versions(TlsTest):
         self.assertEqual(self.service.wait(), 0)
 
     def test_a_handshake_that_does_not_come_holds_nobody_up(self):
+        rounds = []
+        # A machine that stalls may let all of them be closed before anybody else could ask.
+        wait_until(lambda: rounds.append(self.be_silent_to_the_end()) or any(rounds),
+                   "others to be served beside silent ones")
+
+    def be_silent_to_the_end(self):
+        """Until all are closed. Returns how often others were served before the first was."""
+        watch, served, closed = Stopwatch(), 0, []
         silent = [socket.create_connection(("127.0.0.1", self.service.port), PATIENCE)
                   for _ in range(50)]
-        begin = time.monotonic()
-        for raw in silent[::2]:
-            raw.sendall(b"\x16\x03\x01\x02\x00\x01")
-        slowest, closed = 0, []
         for raw in silent:
             self.addCleanup(raw.close)
+        for raw in silent[::2]:
+            raw.sendall(b"\x16\x03\x01\x02\x00\x01")
+        for raw in silent:
             raw.setblocking(False)
-        while len(closed) < len(silent):
-            asked = time.monotonic()
-            self.assertLess(asked - begin, PATIENCE)
+
+        def all_are_closed():
+            nonlocal served
             self.assertTrue(self.is_healthy(self.connect()))
-            slowest = max(slowest, time.monotonic() - asked)
-            closed += [raw for raw in silent if raw not in closed and self.is_closed(raw)]
-            wait_until(lambda: time.monotonic() > asked + 0.05, "the next request")
-        print(f"figure sluiced.tls_health_ms_max {slowest * 1000:.1f}")
-        print(f"figure sluiced.silent_handshake_s {time.monotonic() - begin:.1f}")
-        self.assertLess(slowest, 2)
-        self.assertLess(time.monotonic() - begin, 15)
+            closed.extend([raw for raw in silent if raw not in closed and self.is_closed(raw)])
+            self.assertTrue(not closed or watch.reached(HANDSHAKE_S - 1))
+            served += not closed
+            return len(closed) == len(silent)
+
+        wait_until(all_are_closed, "all to be closed", pause=0.05)
+        print(f"figure sluiced.silent_handshake_s {watch.shown(digits=1)}")
+        return served
 
     def is_closed(self, raw):
         try:

@@ -1,8 +1,6 @@
-"""What the service uses while it is abused: memory, descriptors, and time until it answers."""
-import math
+"""What the service uses while it is abused: memory and descriptors."""
 import os
 import resource
-import time
 
 from harness import SLUICED, Client, SluicedTest, wait_until
 
@@ -27,16 +25,6 @@ def memory_kib(service):
             if line.startswith("RssAnon:"):
                 return int(line.split()[1])
     raise AssertionError("the kernel does not tell RssAnon")
-
-
-def percentile(times, share):
-    return sorted(times)[math.ceil(len(times) * share) - 1]
-
-
-def timed(verb):
-    begin = time.monotonic()
-    verb()
-    return time.monotonic() - begin
 
 
 class WatchedTest(SluicedTest):
