@@ -1,9 +1,9 @@
 """Backups, compacted stores, exports."""
+import itertools
 import json
 import os
-import time
 
-from harness import LONG, ToldTest, main
+from harness import LONG, ToldTest, main, wait_past, wait_until
 
 
 class Copies(ToldTest):
@@ -142,11 +142,19 @@ class Copies(ToldTest):
                          ["1\n", "2\n", "3\n"])
 
     def test_a_time_to_live_is_kept(self):
-        self.q("enqueue", "true", "--id", "a", "--ttl", "1s")
-        self.carry_over()
-        time.sleep(1)  # What is not to be seen cannot be waited for.
+        tries = itertools.count()
+
+        def carried_over():
+            """The id of a job that was copied before its time was over."""
+            name = f"a{next(tries)}"
+            self.q("enqueue", "true", "--id", name, "--ttl", "1s")
+            states = {job["id"]: job["state"] for job in self.carry_over()}
+            return states.get(name) == "pending" and name
+
+        name = wait_until(carried_over, "a job to be copied in time")
+        wait_past(1.1)  # What is not to be seen cannot be waited for.
         self.in_copy("worker", "start", "--drain", "--quiet")
-        self.assertEqual(json.loads(self.in_copy("show", "a", "--json"))[0]["state"], "dead")
+        self.assertEqual(json.loads(self.in_copy("show", name, "--json"))[0]["state"], "dead")
 
     def test_odd_bytes_are_kept_or_refused_but_never_changed(self):
         odd = b"\xff\xfe"

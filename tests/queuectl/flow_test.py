@@ -2,7 +2,7 @@
 import json
 import os
 
-from harness import ToldTest, lines_of, main, wait_until
+from harness import PATIENCE, ToldTest, lines_of, main, wait_until
 
 
 class Dependencies(ToldTest):
@@ -297,7 +297,7 @@ class Wait(ToldTest):
     def test_a_queue_that_is_paused_has_nothing_left_that_could_run(self):
         self.q("enqueue", "true", "--id", "a")
         self.q("pause")
-        self.q("wait", "--queue", "default", "--timeout", "1s")
+        self.q("wait", "--queue", "default", "--timeout", f"{PATIENCE}s")
 
 
 if __name__ == "__main__":

@@ -171,10 +171,12 @@ class Logs(OutputTest):
         self.wait_for_text(follower, "one\ntwo\n")
 
     def test_all_runs_are_followed(self):
-        self.q("enqueue", "echo run $QUEUECTL_ATTEMPT; test $QUEUECTL_ATTEMPT = 2", "--id", "a",
-               "--backoff-base", "1")
+        self.q("enqueue", "echo run $QUEUECTL_ATTEMPT; test $QUEUECTL_ATTEMPT = 2 || "
+               f"{{ {self.until_told()}; exit 1; }}", "--id", "a", "--backoff-base", "1")
         follower = self.follow("a")
         self.start_workers(1)
+        self.wait_for_text(follower, "run 1\n")
+        self.tell()
         self.assertEqual(follower.wait(), 0)
         self.wait_for_text(follower, "run 1\nrun 2\n")
 

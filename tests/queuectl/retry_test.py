@@ -1,10 +1,10 @@
 """Failures: retries, backoff, the dead-letter queue, time limits, signals."""
 import os
 import signal
-import time
 from datetime import datetime
 
 from harness import QueuectlTest, alive, lines_of, main, wait_until
+from waiting import now_ms
 
 
 def seconds(text):
@@ -25,8 +25,6 @@ class Retry(QueuectlTest):
         # Never early; how late is a matter of the machine, and printed.
         self.assertGreaterEqual(gaps[0], 2.0)
         self.assertGreaterEqual(gaps[1], 4.0)
-        self.assertLess(gaps[0], 4.0)
-        self.assertLess(gaps[1], 8.0)
         print(f"figure queuectl.backoff_late_s {max(gaps[0] - 2, gaps[1] - 4):.3f}")
 
     def test_a_job_in_backoff_is_failed(self):
@@ -39,6 +37,19 @@ class Retry(QueuectlTest):
         self.q("retry", "a")
         wait_until(lambda: self.job("a")["attempts"] == 2, "the second run")
         worker.kill()
+
+    def test_the_waits_are_powers_of_the_base(self):
+        """By the times that are planned: an operator brings the attempts forward."""
+        self.q("enqueue", "exit 1", "--id", "a", "--backoff-base", "16", "--max-retries", "3")
+        self.start_worker()
+        for attempt in (1, 2):
+            wait_until(lambda: self.job("a")["attempts"] == attempt
+                       and self.job("a")["state"] == "failed", f"attempt {attempt} to fail")
+            job = self.job("a")
+            wait = seconds(job["run_at"]) - seconds(job["runs"][-1]["ended_at"])
+            self.assertAlmostEqual(wait, 16 ** attempt, delta=0.002)
+            self.q("retry", "a")
+        self.wait_for_state("a", "dead")
 
     def test_the_dead_letter_queue(self):
         self.q("enqueue", "echo no >&2; exit 7", "--id", "a", "--max-retries", "1")
@@ -88,8 +99,7 @@ class Retry(QueuectlTest):
         pids = os.path.join(self.home, "pids")
         self.q("enqueue", f"trap '' TERM; sleep 100 & echo $$ $! > {pids}; sleep 100", "--id", "a",
                "--timeout", "1", "--kill-after", "0.5", "--max-retries", "1")
-        self.drain()
-        job = self.job("a")
+        job = self.run_until_it_wrote("a", pids)
         self.assertEqual(job["state"], "dead")
         self.assertIn("timed out", job["last_error"])
         self.assertGreaterEqual(job["duration"], 1.5)
@@ -97,12 +107,25 @@ class Retry(QueuectlTest):
             self.assertFalse(alive(int(pid)))
         self.assertEqual(self.job_processes(), [])
 
+    def run_until_it_wrote(self, name, file):
+        """Runs a job with a short time limit. It begins by writing a file: on a machine that stalls
+        its time may be over before, and it runs again."""
+        def wrote():
+            self.drain()
+            if not lines_of(file):
+                self.q("retry", name)
+            return lines_of(file)
+
+        wait_until(wrote, f"{name} to begin within its time limit")
+        return self.job(name)
+
     def test_a_job_that_obeys_sigterm_is_not_killed(self):
-        self.q("enqueue", "trap 'echo bye; exit 5' TERM; while :; do sleep 0.05; done", "--id", "a",
-               "--timeout", "0.5", "--max-retries", "1")
-        self.drain()
+        ready = os.path.join(self.home, "ready")
+        self.q("enqueue", f"trap 'echo bye; exit 5' TERM; echo > {ready}; "
+               "while :; do sleep 0.05; done", "--id", "a", "--timeout", "0.5", "--kill-after",
+               "1h", "--max-retries", "1")
+        self.assertEqual(self.run_until_it_wrote("a", ready)["exit_code"], 5)
         self.assertTrue(self.q("logs", "a").endswith("bye\n"))
-        self.assertEqual(self.job("a")["exit_code"], 5)
 
     def test_exit_codes_decide_about_retries(self):
         self.q("enqueue", "exit 9", "--id", "a", "--no-retry-on", "9,10")
@@ -128,10 +151,13 @@ class Retry(QueuectlTest):
         self.assertEqual(sorted(lines_of(out)), ["bad dead 4", "good completed 0"])
 
     def test_a_scheduled_job_waits_for_its_time(self):
-        begin = time.time()
+        self.q("enqueue", "true", "--id", "c", "--delay", "3600")
+        self.q("enqueue", "true", "--id", "d", "--at", "+1h")
+        self.assertEqual(set(self.states().values()), {"scheduled"})
+        self.q("cancel", "c", "d")
+        begin = now_ms() / 1000
         self.q("enqueue", "date +%s.%N", "--id", "a", "--delay", "2")
         self.q("enqueue", "date +%s.%N", "--id", "b", "--at", "+2s")
-        self.assertEqual(set(self.states().values()), {"scheduled"})
         self.drain("--count", "2")
         late = []
         for name in "ab":
