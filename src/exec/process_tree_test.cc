@@ -9,6 +9,7 @@
 #include "exec/testing.h"
 #include "tests/support/child.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::exec {
 namespace {
@@ -22,7 +23,7 @@ using testing::shell;
 using testing::started;
 using testing::watch;
 
-constexpr Duration kPatience = std::chrono::minutes(1);
+const Duration kPatience = test::patience();
 
 // A lock file, and a mark that no other test and no other run of this one has.
 struct World {
@@ -37,13 +38,7 @@ struct World {
   // Whether these, and only these, are found, once no program is being loaded any more.
   bool comes_to_find(std::vector<pid_t> pids) const {
     std::ranges::sort(pids);
-    const Clock& clock = system_clock();
-    const MonoTime end = clock.mono() + kPatience;
-    while (found() != pids) {
-      if (clock.mono() > end) return false;
-      clock.sleep_for(std::chrono::milliseconds(1), {});
-    }
-    return true;
+    return test::wait_until([&] { return found() == pids; });
   }
 };
 
@@ -126,7 +121,7 @@ TEST(ProcessTree, one_without_any_mark_is_found_by_its_session) {
 
 TEST(ProcessTree, one_whose_marked_parent_has_gone_is_found_by_the_session_that_was_noted) {
   World world;
-  const MonoTime before = system_clock().mono();
+  const MonoTime before = test::mono_now();
   Tree tree(world, "env -i /bin/sleep 600 3>&- & echo $!; exec 3>&-; kill -STOP $$");
   const pid_t child = pid_in(tree.first_line);
   const Descriptor last = watch(child);
@@ -144,9 +139,9 @@ TEST(ProcessTree, a_noted_session_whose_number_is_another_process_s_is_left_alon
   const World other;
   Tree tree(other, "echo $$; sleep 600");
   world.mark.session = {.id = tree.process->pid(),
-                        .started = system_clock().mono() - std::chrono::hours(1)};
+                        .started = test::mono_now() - std::chrono::hours(1)};
   EXPECT_EQ(world.found(), std::vector<pid_t>());
-  world.mark.session.started = system_clock().mono();
+  world.mark.session.started = test::mono_now();
   EXPECT_FALSE(world.found().empty());
 }
 

@@ -19,16 +19,15 @@
 #include "exec/process.h"
 #include "tests/support/beside.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::exec::testing {
 
-/// How long a test waits for what must happen before it fails. Never waited for by one that passes.
-inline constexpr int kPatienceMs = 60'000;
 inline const std::string kPath = "PATH=/bin:/usr/bin";
 
 inline bool readable(int fd) {
   pollfd wanted{.fd = fd, .events = POLLIN, .revents = 0};
-  return ::poll(&wanted, 1, kPatienceMs) == 1;
+  return ::poll(&wanted, 1, static_cast<int>(test::patience() / std::chrono::milliseconds(1))) == 1;
 }
 
 /// A pipe whose end for writing is the output of a program.
@@ -91,7 +90,7 @@ inline Command role(std::vector<std::string> words) {
 inline void wait_until_loaded(const Process& process) {
   const std::string ours = test::read_file("/proc/self/cmdline");
   const std::string its = "/proc/" + std::to_string(process.pid()) + "/cmdline";
-  while (test::read_file(its) == ours) ::poll(nullptr, 0, 1);
+  SLUICE_CHECK(test::wait_until([&] { return test::read_file(its) != ours; }));
 }
 
 /// Starts it and waits until its program is loaded, or stops the test program.

@@ -2,7 +2,6 @@
 // What a local tree says of directories that cannot be read, that change meanwhile, or that are
 // mounted.
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -17,6 +16,7 @@
 #include "migrate/local_tree.h"
 #include "migrate/testing.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::migrate {
 namespace {
@@ -196,7 +196,7 @@ TEST(LocalTreeFault, a_move_while_one_page_is_read_is_noticed) {
   std::atomic<int> moves = 0;
   const std::jthread mover([&](const std::stop_token& stop) {
     for (; !stop.stop_requested(); ++moves) {
-      ::poll(nullptr, 0, 20);  // The next step of a coarse clock.
+      test::pause(std::chrono::milliseconds(20));  // The next step of a coarse clock.
       const bool back = moves % 2 != 0;
       fs::rename(folder.dir / (back ? "names/there" : "names/here"),
                  folder.dir / (back ? "names/here" : "names/there"));

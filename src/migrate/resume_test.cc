@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <sluice/random.h>
 
-#include <condition_variable>
+#include <algorithm>
+#include <atomic>
+#include <list>
 #include <map>
 #include <mutex>
 #include <set>
@@ -12,6 +14,7 @@
 #include "kv/fault_store.h"
 #include "migrate/ledger_testing.h"
 #include "migrate/sim_tree.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::migrate {
 namespace {
@@ -124,6 +127,36 @@ TEST(Resume, with_a_commit_every_20_ms_what_took_as_long_is_listed_again) {
   EXPECT_GT(most, 1u);
 }
 
+/// Knows when so many threads wait, and nobody has rung for any of them.
+class RestClock final : public test::MachineClock {
+ public:
+  void wait(const std::atomic<std::uint32_t>& word, std::uint32_t expected,
+            MonoTime until) const override {
+    std::list<Waiter>::iterator self;
+    {
+      const std::lock_guard lock(mutex_);
+      self = waiters_.insert(waiters_.end(), {word, expected});
+    }
+    Clock::wait(word, expected, until);
+    const std::lock_guard lock(mutex_);
+    waiters_.erase(self);
+  }
+  bool rest(std::size_t threads) const {
+    const std::lock_guard lock(mutex_);
+    return waiters_.size() == threads && std::ranges::all_of(waiters_, [](const Waiter& waiter) {
+             return waiter.word.load() == waiter.expected;
+           });
+  }
+
+ private:
+  struct Waiter {
+    const std::atomic<std::uint32_t>& word;
+    std::uint32_t expected;
+  };
+  mutable std::mutex mutex_;
+  mutable std::list<Waiter> waiters_;
+};
+
 /// The least that a directory of the trees below counts for in a transaction.
 constexpr std::size_t kChangeBytesMin = 300;
 
@@ -138,27 +171,22 @@ TEST(Resume, several_threads_find_no_more_than_four_commits_hold_while_one_takes
   const std::string spec = "depth=4,folders=6,files=3";
   const auto src = open_sim_tree("sim:" + spec, {.clock = system_clock()}).value();
   const auto dst = open_sim_tree("sim:world=b," + spec, {.clock = system_clock()}).value();
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::size_t started = 0;
-  std::size_t started_meanwhile = 0;
+  const RestClock clock;
+  std::atomic<std::size_t> started = 0;
+  std::atomic<std::size_t> started_meanwhile = 0;
+  std::atomic<bool> first = true;
   RunOptions options = options_of(kThreads, kCommitBytes, kNever);
-  options.probe.started = [&](const FolderTask&) {
-    const std::lock_guard lock(mutex);
-    ++started;
-    changed.notify_all();
-  };
+  options.traversal.clock = &clock;
+  options.probe.started = [&](const FolderTask&) { ++started; };
   options.probe.durable = [&](const TaskName&) {
-    std::unique_lock lock(mutex);
-    if (started_meanwhile != 0) return;
-    // For what must not happen, so it is never long enough and always too long.
-    changed.wait_for(lock, std::chrono::milliseconds(300), [&] { return started > kMost; });
-    started_meanwhile = started;
+    if (!first.exchange(false)) return;
+    EXPECT_TRUE(test::wait_until([&] { return started > kMost || clock.rest(kThreads); }));
+    started_meanwhile = started.load();
   };
   const auto store = kv::open_memory();
   ASSERT_EQ(testing::compare_trees(*store, *src, *dst, std::move(options)), Status());
-  EXPECT_LE(started_meanwhile, kMost);
-  EXPECT_GT(started, 4 * kMost) << "there was not enough to find";
+  EXPECT_LE(started_meanwhile.load(), kMost);
+  EXPECT_GT(started.load(), 4 * kMost) << "there was not enough to find";
 }
 
 }  // namespace

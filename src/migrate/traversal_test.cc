@@ -23,6 +23,7 @@
 #include "migrate/own_descriptors.h"
 #include "migrate/sim_tree.h"
 #include "migrate/walk.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::migrate {
 namespace {
@@ -228,7 +229,7 @@ class Meeting {
   void commit() {
     std::unique_lock lock(mutex_);
     if (std::exchange(committing_, true)) return;
-    in_vain_ = !changed_.wait_for(lock, std::chrono::seconds(20), [this] { return met_; });
+    in_vain_ = !changed_.wait_for(lock, test::patience(), [this] { return met_; });
     changed_.notify_all();
   }
   void list() {

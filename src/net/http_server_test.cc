@@ -17,11 +17,10 @@
 #include "base/check.h"
 #include "base/descriptor.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::net {
 namespace {
-
-constexpr int kPatienceMs = 60'000;
 
 /// A client without any idea of HTTP but where an answer ends.
 class Client {
@@ -84,7 +83,8 @@ class Client {
   }
   bool more() {
     pollfd wanted{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-    SLUICE_CHECK(::poll(&wanted, 1, kPatienceMs) == 1);
+    const auto patience_ms = static_cast<int>(test::patience() / std::chrono::milliseconds(1));
+    SLUICE_CHECK(::poll(&wanted, 1, patience_ms) == 1);
     char bytes[65536];
     const ssize_t count = ::recv(socket_.get(), bytes, sizeof bytes, 0);
     if (count <= 0) return false;

@@ -12,11 +12,10 @@
 #include <cstdio>
 
 #include "base/check.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::net {
 namespace {
-
-constexpr int kPatienceMs = 60'000;
 
 template <class T, void (*release)(T*)>
 struct Release {
@@ -43,7 +42,8 @@ void write_pem(const std::string& path, Write write) {
 
 bool RawPeer::more() {
   pollfd wanted{.fd = socket_.get(), .events = POLLIN, .revents = 0};
-  SLUICE_CHECK(::poll(&wanted, 1, kPatienceMs) == 1);
+  const auto patience_ms = static_cast<int>(test::patience() / std::chrono::milliseconds(1));
+  SLUICE_CHECK(::poll(&wanted, 1, patience_ms) == 1);
   char bytes[65536];
   const ssize_t count = ::recv(socket_.get(), bytes, sizeof bytes, 0);
   if (count <= 0) return false;
@@ -166,7 +166,7 @@ LookUp everything_is_here() {
 
 std::unique_ptr<HttpClient> open_client(HttpClientOptions options) {
   const HttpClientOptions usual;
-  const Duration patience = std::chrono::milliseconds(kPatienceMs);
+  const Duration patience = test::patience();
   if (options.call_time == usual.call_time) options.call_time = patience;
   if (options.connect_time == usual.connect_time) options.connect_time = patience;
   if (options.idle_time == usual.idle_time) options.idle_time = 10 * patience;

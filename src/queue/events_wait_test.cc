@@ -39,7 +39,7 @@ TEST_P(EventsWaitTest, a_waiting_reader_gets_what_happens_meanwhile) {
   {
     std::jthread reader([&] {
       started = true;
-      page = must(running.queues->events({.queue = "q", .after = end, .wait = 1min}));
+      page = must(running.queues->events({.queue = "q", .after = end, .wait = 1h}));
     });
     while (!started) std::this_thread::yield();
     must(running.queues->enqueue({.queue = "other"}));

@@ -107,7 +107,7 @@ TEST_P(QueuesTest, a_waiting_claim_gets_a_job_that_is_enqueued_meanwhile) {
     std::atomic<bool> started = false;
     {
       std::jthread worker([&] {
-        ClaimRequest request{.queues = {"q"}, .wait = 1min};
+        ClaimRequest request{.queues = {"q"}, .wait = 1h};
         if (several) request.queues.push_back("other");
         started = true;
         leases = must(running.queues->claim(request));
@@ -122,9 +122,9 @@ TEST_P(QueuesTest, a_waiting_claim_gets_a_job_that_is_enqueued_meanwhile) {
 TEST_P(QueuesTest, a_waiting_claim_gets_what_comes_due_and_what_lapses) {
   const Running running = open_running(GetParam());
   must(running.queues->enqueue({.queue = "q", .id = "due", .delay = 20ms}));
-  const auto first = must(running.queues->claim({.queues = {"q"}, .lease = 20ms, .wait = 1min}));
+  const auto first = must(running.queues->claim({.queues = {"q"}, .lease = 20ms, .wait = 1h}));
   ASSERT_EQ(first.size(), 1u);
-  const auto second = must(running.queues->claim({.queues = {"q"}, .wait = 1min}));
+  const auto second = must(running.queues->claim({.queues = {"q"}, .wait = 1h}));
   ASSERT_EQ(second.size(), 1u);
   EXPECT_EQ(second[0].attempt, 2u);
 }
@@ -152,7 +152,7 @@ TEST_P(QueuesTest, many_threads_get_every_job_once) {
           must(running.queues->enqueue({.queue = "q", .group = i % 2 == 0 ? "g" : ""}));
         for (std::size_t i = 0; i < kJobs; ++i) {
           const auto leases = must(
-              running.queues->claim({.queues = {"q"}, .worker = std::to_string(t), .wait = 1min}));
+              running.queues->claim({.queues = {"q"}, .worker = std::to_string(t), .wait = 1h}));
           if (leases.size() != 1) continue;
           must(running.queues->ack({.queue = "q", .token = leases[0].token}));
           const std::lock_guard lock(mutex);

@@ -21,13 +21,14 @@
 #include "base/descriptor.h"
 #include "base/mutex.h"
 #include "net/address.h"
+#include "tests/support/waiting.h"
 #include "tracker/udp_packet.h"
 #include "tracker/upstream_transport.h"
 
 namespace sluice::tracker {
 
 /// Longer than any test takes.
-inline constexpr Duration kPatience = std::chrono::seconds(60);
+inline const Duration kPatience = test::patience();
 
 inline UpstreamRequest request_to(std::string uri, Duration timeout = kPatience) {
   UpstreamRequest request{.timeout = timeout};

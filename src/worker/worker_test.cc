@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "exec/testing.h"
+#include "tests/support/waiting.h"
 #include "worker/recovery.h"
 #include "worker/run_book.h"
 #include "worker/testing.h"
@@ -77,7 +78,7 @@ TEST(Worker, the_processes_of_a_run_hold_the_lock_of_their_job_and_nobody_else_d
   const auto tell = [&](const Happening& what) {
     if (what.kind != Happening::Kind::started) return;
     // Before its program is loaded, a new process has whatever we have.
-    while (access(begun.c_str(), F_OK) != 0) poll(nullptr, 0, 1);
+    EXPECT_TRUE(test::wait_until([&] { return access(begun.c_str(), F_OK) == 0; }));
     held = bench.locks.held(job_place(bench.job("a").number)).value();
     worker->stop(Worker::Stop::kill);
   };

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "net/testing.h"
 #include "service.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::client {
 namespace {
@@ -109,12 +110,10 @@ TEST(LostAnswers, what_was_sent_before_the_service_went_away_stays_unknown) {
   // The second time there is nobody any more, which by itself would mean that nothing happened.
   auto way = std::make_unique<net::RawServer>([](net::RawPeer& peer, unsigned) { peer.request(); });
   std::atomic<int> sleeps = 0;
-  class EndingClock final : public Clock {
+  class EndingClock final : public test::MachineClock {
    public:
     EndingClock(std::unique_ptr<net::RawServer>& way, std::atomic<int>& sleeps)
         : way_(way), sleeps_(sleeps) {}
-    WallTime wall() const override { return system_clock().wall(); }
-    MonoTime mono() const override { return system_clock().mono(); }
     void sleep_for(Duration, std::stop_token) const override {
       ++sleeps_;
       way_.reset();

@@ -12,10 +12,11 @@
 
 #include "net/http_server.h"
 #include "server/service.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::client {
 
-inline constexpr Duration kPatience = std::chrono::seconds(60);
+inline const Duration kPatience = test::patience();
 
 /// Tests that ask for less do so to see it run out.
 inline std::unique_ptr<Client> open_client(ClientOptions options) {

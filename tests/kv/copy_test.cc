@@ -24,6 +24,7 @@
 #include "tests/support/child.h"
 #include "tests/support/run_size.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
@@ -173,7 +174,7 @@ TEST_P(CopyKills, at_any_moment_leave_the_store_whole) {
   for (std::uint64_t i = 0; i < kills; ++i) {
     Child child(patient.command(role));
     ASSERT_EQ(child.read_line(), "begin");
-    system_clock().sleep_for(std::chrono::microseconds(random.below(14'000)), {});
+    pause(std::chrono::microseconds(random.below(14'000)));
     child.kill();
     child.wait();
     done += patient.check(role) ? 1 : 0;
@@ -229,11 +230,7 @@ TEST(CompactBetweenProcesses, is_refused_while_another_has_the_store_open) {
 
 bool wait_for_lock(const std::string& pattern) {
   const std::regex line("(^|\\n)\\d+: " + pattern);
-  for (int tries = 0; tries < 10'000; ++tries) {
-    if (std::regex_search(read_file("/proc/locks"), line)) return true;
-    system_clock().sleep_for(std::chrono::milliseconds(1), {});
-  }
-  return false;
+  return wait_until([&] { return std::regex_search(read_file("/proc/locks"), line); });
 }
 
 // Starts a compaction and stops its process when the new file is there but has not yet its name.
@@ -258,11 +255,11 @@ std::optional<Child> stop_in_the_middle(const Patient& patient) {
 TEST(CompactBetweenProcesses, whoever_opens_meanwhile_waits_and_gets_the_new_file) {
   const Patient patient;
   std::optional<Child> compactor;
-  for (int tries = 0; tries < 100 && !compactor; ++tries) {
+  ASSERT_TRUE(wait_until([&] {
     patient.reset();
     if (auto stopped = stop_in_the_middle(patient)) compactor.emplace(std::move(*stopped));
-  }
-  ASSERT_TRUE(compactor);
+    return compactor.has_value();
+  }));
   Child writer({actor_path(), "commit_one", patient.store(), "late", "-"});
   EXPECT_TRUE(wait_for_lock("-> FLOCK .* " + std::to_string(writer.pid()) + " "));
   EXPECT_EQ(file_bytes(patient.store()), file_bytes(patient.dir / "spare"));

@@ -16,6 +16,7 @@
 #include "tests/support/child.h"
 #include "tests/support/run_size.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
@@ -36,7 +37,7 @@ class Patient {
                     std::to_string(random.next() >> 32)});
       if (!in_open) victim.read_line();
       const std::uint64_t most_us = in_open ? 6'000 : 40'000;
-      system_clock().sleep_for(std::chrono::microseconds(1 + random.below(most_us)), {});
+      pause(std::chrono::microseconds(1 + random.below(most_us)));
       victim.kill();
       const Exit exit = victim.wait();
       ASSERT_EQ(exit.signal, SIGKILL) << "it ended by itself with " << exit.to_string();

@@ -15,6 +15,7 @@
 #include "tests/support/child.h"
 #include "tests/support/run_size.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
@@ -47,7 +48,7 @@ TEST(Processes, eight_of_them_share_a_store_and_two_are_killed) {
         i < kKilled ? "0" : std::to_string(count), std::to_string(seed + i)});
   for (Child& worker : workers) EXPECT_EQ(worker.read_line(), "ready");
   for (unsigned i = 0; i < kKilled; ++i) {
-    system_clock().sleep_for(std::chrono::milliseconds(5 + random.below(150)), {});
+    pause(std::chrono::milliseconds(5 + random.below(150)));
     workers[i].kill();
     EXPECT_EQ(workers[i].wait().signal, SIGKILL);
   }

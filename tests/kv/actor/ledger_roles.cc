@@ -8,6 +8,7 @@
 #include "tests/kv/actor/actor.h"
 #include "tests/kv/ledger.h"
 #include "tests/kv/notes.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
@@ -66,10 +67,9 @@ int run_work(const Words& words) {
 }
 
 int run_check(const Words& words) {
-  const MonoTime begin = system_clock().mono();
+  const Stopwatch watch;
   const auto store = open_or_exit(words.text(0));
-  const Duration took = system_clock().mono() - begin;
-  say("open_us " + std::to_string(took.count() / 1'000));
+  say("open_us " + watch.shown_us());
   Verdict verdict = check_ledger(*store, decode_truth(words.text(1)));
   say_verdict(verdict);
   if (!verdict.clean()) return 1;

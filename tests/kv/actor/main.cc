@@ -38,6 +38,6 @@ int run(const std::string& command, const Words& words) {
 
 int main(int argc, char** argv) {
   if (argc < 2) return 2;
-  sluice::test::end_with_the_test(120);
+  sluice::test::end_with_the_test(600);
   return sluice::test::run(argv[1], sluice::test::Words({argv + 2, argv + argc}));
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tests/kv/actor/actor.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 
@@ -64,14 +65,10 @@ int run_compact(const Words& words) {
 namespace {
 
 // The machine's clock with the date set wrong.
-class WrongDate final : public Clock {
+class WrongDate final : public MachineClock {
  public:
   explicit WrongDate(Duration ahead) : ahead_(ahead) {}
-  WallTime wall() const override { return system_clock().wall() + ahead_; }
-  MonoTime mono() const override { return system_clock().mono(); }
-  void sleep_for(Duration duration, std::stop_token stop) const override {
-    system_clock().sleep_for(duration, std::move(stop));
-  }
+  WallTime wall() const override { return MachineClock::wall() + ahead_; }
 
  private:
   Duration ahead_;
@@ -110,9 +107,7 @@ int run_pong(const Words& words) {
     }
     // Shorter than the period after which a waiter looks by itself: only a ring can wake it.
     constexpr Duration kRingMax = kv::kBellCheckPeriod / 2;
-    const MonoTime begin = system_clock().mono();
-    store->wait(ticket, {.timeout = kRingMax});
-    if (system_clock().mono() - begin >= kRingMax) ++in_vain;
+    if (store->wait(ticket, {.timeout = kRingMax}) == kv::Wake::timed_out) ++in_vain;
   }
   say("in_vain " + std::to_string(in_vain));
   return 0;

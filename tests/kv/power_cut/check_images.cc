@@ -14,12 +14,12 @@
 #include "tests/kv/ledger.h"
 #include "tests/kv/power_cut/replay.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
 
-constexpr unsigned kImageSecondsMax = 30;  // A damaged tree may have a loop in it.
-constexpr std::uint64_t kGoOnEvery = 40;   // Every so many images work is also resumed.
+constexpr std::uint64_t kGoOnEvery = 40;  // Every so many images work is also resumed.
 
 // The images that a run is to have at each of its positions.
 class Plan {
@@ -103,7 +103,8 @@ int run_images(const Words& words) {
     for (std::uint64_t i = 0; i < plan.images_at(replay); ++i) {
       if (++number < begin) continue;
       say("image " + std::to_string(number));
-      alarm(kImageSecondsMax);
+      // A damaged tree may have a loop in it.
+      alarm(static_cast<unsigned>(patience() / std::chrono::seconds(1)));
       SeededRandom random(seed * 1'000'000'007 + number);
       put_image(dir + "/data.mdb", replay, random);
       const Verdict verdict = check_image(dir, replay.truth(), number % kGoOnEvery == 0);

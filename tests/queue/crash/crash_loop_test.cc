@@ -18,6 +18,7 @@
 #include "tests/support/child.h"
 #include "tests/support/run_size.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
@@ -131,7 +132,7 @@ class Patient {
     } else {
       if (killer == Killer::timer) victim.read_line();
       const std::uint64_t most_us = killer == Killer::restart ? 8'000 : 40'000;
-      system_clock().sleep_for(std::chrono::microseconds(1'000 + random.below(most_us)), {});
+      pause(std::chrono::microseconds(1'000 + random.below(most_us)));
       victim.kill();
     }
     const Exit exit = victim.wait();

@@ -17,6 +17,7 @@
 #include "tests/support/child.h"
 #include "tests/support/run_size.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
@@ -47,12 +48,7 @@ class Ticks {
 
   // Waits until that time has been dealt with.
   bool wait_for(WallTime planned) {
-    const MonoTime give_up = system_clock().mono() + std::chrono::seconds(20);
-    while (schedule().planned < planned) {
-      if (system_clock().mono() > give_up) return false;
-      system_clock().sleep_for(microseconds(300), {});
-    }
-    return true;
+    return wait_until([&] { return schedule().planned >= planned; }, microseconds(300));
   }
 
   // The wall clock, which those who have the store open must not follow.
@@ -159,7 +155,7 @@ TEST(QueueCronProcesses, one_job_per_planned_time) {
     else
       wanted.push_back(ticks.leap(static_cast<int>(random.below(4)), milliseconds(1)));
     if (random.chance(0.3)) {
-      system_clock().sleep_for(microseconds(random.below(2'500)), {});
+      pause(microseconds(random.below(2'500)));
       ticks.kill_one(random.below(2));
     }
     ASSERT_TRUE(ticks.wait_for(wanted.back())) << "nobody fired in round " << round;

@@ -21,6 +21,7 @@
 #include "tests/support/child.h"
 #include "tests/support/run_size.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
@@ -122,7 +123,7 @@ Victims kill_until_through(const Role& role, const std::string& dir, std::uint64
     Child child(words);
     if (by_time) {
       child.read_line();
-      system_clock().sleep_for(std::chrono::microseconds(random.below(3'000'000 / kills_max)), {});
+      pause(std::chrono::microseconds(random.below(3'000'000 / kills_max)));
       child.kill();
     }
     for (const std::string& line : child.read_lines()) victims.said.push_back(line);

@@ -16,6 +16,7 @@
 #include "tests/support/child.h"
 #include "tests/support/run_size.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
@@ -25,8 +26,7 @@ using std::chrono::milliseconds;
 constexpr unsigned kProcesses = 8;
 
 Micros now_us() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(
-             system_clock().mono().time_since_epoch())
+  return std::chrono::duration_cast<std::chrono::microseconds>(mono_now().time_since_epoch())
       .count();
 }
 
@@ -55,7 +55,7 @@ class Crowd {
     } else if (dice < 7) {
       const pid_t pid = processes_[at].child.pid();
       ::kill(pid, SIGSTOP);
-      system_clock().sleep_for(milliseconds(5 + random.below(60)), {});
+      pause(milliseconds(5 + random.below(60)));
       ::kill(pid, SIGCONT);
       ++stopped;
     } else {
@@ -160,16 +160,14 @@ std::vector<History> tell_lies(const History& history, Random& random) {
   return lies;
 }
 
-TEST(QueueHistory, eight_processes_see_one_queue) {
-  const auto lasts = std::chrono::seconds(RunSize{2, 12, 240}.pick());
-  const std::uint64_t seed = seed_or(SystemRandom().next() >> 40);
-  std::cout << "run again: SLUICE_SEED=" << seed << " with the same filter" << std::endl;
-  SeededRandom random(seed);
+// Eight processes for so long, and what is wrong with what they saw. Whether it says enough: that
+// many calls were made, and that nearly every lie about them is noticed.
+bool tell_and_judge(std::chrono::seconds lasts, std::uint64_t calls_min, Random& random) {
   const TempDir dir;
-  const MonoTime end = system_clock().mono() + lasts;
-  Crowd crowd(dir, seed, end);
-  while (system_clock().mono() + milliseconds(200) < end) {
-    system_clock().sleep_for(milliseconds(5 + random.below(60)), {});
+  const MonoTime end = mono_now() + lasts;
+  Crowd crowd(dir, random.next() >> 40, end);
+  while (mono_now() + milliseconds(200) < end) {
+    pause(milliseconds(5 + random.below(60)));
     crowd.disturb(random);
   }
   const History history = crowd.finish();
@@ -178,11 +176,9 @@ TEST(QueueHistory, eight_processes_see_one_queue) {
   for (std::size_t i = 0; i < shown; ++i) ADD_FAILURE() << judgement.violations[i];
   EXPECT_EQ(judgement.violations.size(), 0u);
   EXPECT_EQ(judgement.undecided, 0u);
-  EXPECT_GT(history.calls, 100 * lasts.count()) << "too little happened";
   const std::vector<History> lies = tell_lies(history, random);
   const auto noticed = std::ranges::count_if(
       lies, [](const History& lie) { return !judge_history(lie).violations.empty(); });
-  EXPECT_GE(noticed, std::ssize(lies) * 99 / 100) << "of " << lies.size();
   print_figure("queue.history.processes", kProcesses + crowd.killed);
   print_figure("queue.history.kills", crowd.killed);
   print_figure("queue.history.pauses", crowd.stopped);
@@ -194,6 +190,21 @@ TEST(QueueHistory, eight_processes_see_one_queue) {
   print_figure("queue.history.lies_noticed", static_cast<std::uint64_t>(noticed));
   print_figure("queue.history.undecided", judgement.undecided);
   print_figure("queue.history.violations", judgement.violations.size());
+  return history.calls > calls_min && noticed >= std::ssize(lies) * 99 / 100;
+}
+
+TEST(QueueHistory, eight_processes_see_one_queue) {
+  std::chrono::seconds lasts(RunSize{2, 12, 240}.pick());
+  const auto calls_min = 100 * static_cast<std::uint64_t>(lasts.count());
+  const std::uint64_t seed = seed_or(SystemRandom().next() >> 40);
+  std::cout << "run again: SLUICE_SEED=" << seed << " with the same filter" << std::endl;
+  SeededRandom random(seed);
+  // On a machine that stalls little happens, and calls that took long explain a lie or two.
+  const Stopwatch watch;
+  while (!tell_and_judge(lasts, calls_min, random)) {
+    ASSERT_FALSE(watch.reached(lasts + patience())) << "too little happened, or lies are believed";
+    lasts += lasts / 2;
+  }
 }
 
 }  // namespace

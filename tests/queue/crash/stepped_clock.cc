@@ -25,11 +25,11 @@ SteppedClock::~SteppedClock() {
 }
 
 WallTime SteppedClock::wall() const {
-  return system_clock().wall() + Duration(layout_->wrong_by_ns + layout_->suspended_ns);
+  return MachineClock::wall() + Duration(layout_->wrong_by_ns + layout_->suspended_ns);
 }
 
 MonoTime SteppedClock::mono() const {
-  return system_clock().mono() + Duration(layout_->suspended_ns);
+  return MachineClock::mono() + Duration(layout_->suspended_ns);
 }
 
 void SteppedClock::set_wrong_by(Duration by) {

@@ -3,14 +3,14 @@
 // suspend: two numbers in a file that both have mapped.
 #pragma once
 
-#include <sluice/clock.h>
-
 #include <atomic>
 #include <string>
 
+#include "tests/support/waiting.h"
+
 namespace sluice::test {
 
-class SteppedClock final : public Clock {
+class SteppedClock final : public MachineClock {
  public:
   /// The file is made if it is missing.
   explicit SteppedClock(const std::string& path);
@@ -20,9 +20,6 @@ class SteppedClock final : public Clock {
 
   WallTime wall() const override;
   MonoTime mono() const override;
-  void sleep_for(Duration duration, std::stop_token stop) const override {
-    system_clock().sleep_for(duration, std::move(stop));
-  }
 
   // For every process at once.
 

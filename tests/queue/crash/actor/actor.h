@@ -23,10 +23,6 @@ Opened open_or_exit(const std::string& dir, const Clock& clock = system_clock())
 /// Ends the process with exit code 4 and the reason unless `status` is ok.
 void must(const Status& status, const char* doing);
 
-/// Whatever can be worked off at all is worked off within this time: every lease, delay and
-/// backlog here is small.
-inline constexpr Duration kDrainTimeMax = std::chrono::seconds(20);
-
 /// Each returns the exit code.
 
 /// DIR NOTES PENDING SEED: says "going" once the queues are set up, makes the calls noted in

@@ -9,6 +9,7 @@
 
 #include "tests/queue/crash/actor/actor.h"
 #include "tests/queue/crash/workload.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
@@ -94,16 +95,16 @@ Status seal_batches(queue::Queues& queues) {
 
 Status end_batches(queue::Queues& queues) {
   // Two last members that were acked at once leave the end to a sweep in the next second.
-  const MonoTime give_up = system_clock().mono() + kDrainTimeMax;
+  const Stopwatch watch;
   for (;;) {
     SLUICE_LET(batches, list_batches(queues));
     const auto open =
         std::ranges::find_if(batches, [](const Batch& batch) { return !batch.ended; });
     if (open == batches.end()) return {};
-    if (system_clock().mono() > give_up)
+    if (watch.reached(patience()))
       return error(Code::deadline_exceeded, "batch " + open->id + " never ends");
     SLUICE_TRY(queues.sweep());
-    system_clock().sleep_for(std::chrono::milliseconds(2), {});
+    pause(std::chrono::milliseconds(2));
   }
 }
 

@@ -18,7 +18,7 @@ Result<std::vector<std::string>> judge_batches(queue::Queues& queues);
 
 /// Seals what a kill has left open.
 Status seal_batches(queue::Queues& queues);
-/// All are sealed and all members finished: an error unless all end within kDrainTimeMax.
+/// All are sealed and all members finished: an error unless all end within the patience.
 Status end_batches(queue::Queues& queues);
 /// Forgets the callbacks, and judges only batches from now on.
 Status forget_batches(queue::Queues& queues);

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include "tests/support/waiting.h"
+
 namespace sluice::test {
 namespace {
 
@@ -22,7 +24,7 @@ Note Client::begin_call(Verb verb) {
 }
 
 void Client::say(Note note) const {
-  const Duration since_boot = system_clock().mono().time_since_epoch();
+  const Duration since_boot = mono_now().time_since_epoch();
   note.stamp_us = std::chrono::duration_cast<std::chrono::microseconds>(since_boot).count();
   notes_.say(note);
 }

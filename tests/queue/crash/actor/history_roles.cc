@@ -9,6 +9,7 @@
 #include "tests/queue/crash/actor/actor.h"
 #include "tests/queue/crash/actor/client.h"
 #include "tests/queue/crash/stepped_clock.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
@@ -47,8 +48,6 @@ class BusyClient {
  private:
   char any_queue() { return kHistoryQueues[random_.below(kHistoryQueues.size())]; }
 
-  static void pause(Duration duration) { system_clock().sleep_for(duration, {}); }
-
   bool is_crowded(char queue) {
     const auto counts = queues_.count(queue_name(queue));
     return counts && counts->backlog() > 40;
@@ -63,7 +62,7 @@ class BusyClient {
       jobs.push_back({.queue = queue, .id = stem_ + std::to_string(++number_)});
     // An id that other processes try to use in the same moment.
     if (random_.chance(0.2)) {
-      const auto moment = system_clock().mono().time_since_epoch() / milliseconds(20);
+      const auto moment = mono_now().time_since_epoch() / milliseconds(20);
       jobs = {{.queue = 'h', .id = "raced-" + std::to_string(moment)}};
     }
     client_.enqueue(jobs);
@@ -150,9 +149,9 @@ int run_finish(const Words& words) {
   std::getline(std::cin, line);
   Client client(*opened.queues, notes, 0);
   client.tell_time();
-  const MonoTime end = clock.mono() + kDrainTimeMax;
+  const Stopwatch watch;
   for (bool busy = true; busy;) {
-    if (clock.mono() > end)
+    if (watch.reached(patience()))
       must(error(Code::deadline_exceeded, "some jobs are never offered"), "finish");
     must(status_of(opened.queues->sweep()), "sweep");
     const std::vector<Held> held = client.claim({.queues = std::string(kHistoryQueues),

@@ -7,6 +7,7 @@
 #include "tests/queue/crash/actor/batches.h"
 #include "tests/queue/crash/seen.h"
 #include "tests/queue/crash/workload.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
@@ -63,8 +64,8 @@ Result<std::size_t> ack_some(queue::Queues& queues, const std::string& name) {
 
 Status drain_queue(queue::Queues& queues, const queue::Queue& queue) {
   SLUICE_TRY(lift_limits(queues, queue));
-  const MonoTime end = system_clock().mono() + kDrainTimeMax;
-  while (system_clock().mono() < end) {
+  const Stopwatch watch;
+  while (!watch.reached(patience())) {
     SLUICE_TRY(queues.sweep());
     SLUICE_TRY(ack_some(queues, queue.name));
     SLUICE_LET(counts, queues.count(queue.name));
@@ -93,10 +94,9 @@ int run_verify(const Words& words) {
 }
 
 int run_check(const Words& words) {
-  const MonoTime begin = system_clock().mono();
+  const Stopwatch watch;
   const Opened opened = open_or_exit(words.text(0));
-  const Duration took = system_clock().mono() - begin;
-  say("open_us " + std::to_string(took.count() / 1'000));
+  say("open_us " + watch.shown_us());
   const auto report = queue::verify(*opened.store);
   must(status_of(report), "verify");
   if (!report->clean()) say("verify " + report->to_json());

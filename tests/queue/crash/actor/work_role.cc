@@ -14,6 +14,7 @@
 #include "tests/queue/crash/actor/batches.h"
 #include "tests/queue/crash/actor/client.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/waiting.h"
 
 namespace sluice::test {
 namespace {
@@ -245,7 +246,8 @@ void learn_jobs(queue::Queues& queues, KnownJobs& known) {
 }  // namespace
 
 int run_work(const Words& words) {
-  alarm(30);  // It is to be killed long before.
+  // It is to be killed long before.
+  alarm(static_cast<unsigned>(patience() / std::chrono::seconds(1)));
   const std::string pending = read_file(words.text(2));
   const Opened opened = open_or_exit(words.text(0));
   const Notes notes(words.text(1));
