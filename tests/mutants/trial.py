@@ -57,7 +57,8 @@ class Trials:
                                                 self.mutated(mutant), folder)
             for program, path in placed.items():
                 self.build.link(program, made, original, path, folder)
-            passed, why = self.run(folder, mutant.test, placed)
+            # For what the mutant keeps from happening.
+            passed, why = self.run(folder, mutant.test, placed, {"SLUICE_PATIENCE": "20"})
             return None if passed else why
         finally:
             shutil.rmtree(folder, ignore_errors=True)
@@ -92,10 +93,10 @@ class Trials:
             place.unlink()
         return placed
 
-    def run(self, folder, test, placed):
-        """Whether the test passed, and why not."""
+    def run(self, folder, test, placed, more=None):
+        """Whether the test passed, and why not. `more` of the environment is for it."""
         command, environment = self.command_of(test, placed)
-        environment = {**os.environ, **environment, "SLUICE_QUICK": "1"}
+        environment = {**os.environ, **environment, "SLUICE_QUICK": "1", **(more or {})}
         environment.pop("SLUICE_LONG", None)
         home = folder / "home"
         home.mkdir()
