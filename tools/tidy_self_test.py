@@ -52,6 +52,23 @@ VIOLATIONS = [
     ("src/kv/namespace.cc", SPDX + "using namespace std;\n", [(2, "namespace")]),
     ("src/kv/unfinished.cc", SPDX + f"// {WORD}: later\n// {WORD}(needs #12): fine\n",
      [(2, "unfinished")]),
+    ("tests/pace.py", "import time\nfrom time import sleep\na = datetime.now()\n"
+     "b = now_ms() - begin\n", [(1, "pace"), (2, "pace"), (3, "pace"), (4, "pace")]),
+    ("src/kv/pace_test.cc", SPDX + "auto a = system_clock().mono();\n"
+     "const Clock& clock = system_clock();\nint b = poll(nullptr, 0, 1);\n"
+     "auto c = test::mono_now() - begin;\n",
+     [(2, "pace"), (3, "pace"), (4, "pace"), (5, "pace")]),
+    ("src/net/testing.h", HEADER + "\n#include <sluice/clock.h>\n\n"
+     "inline auto a = system_clock().wall();\n", [(6, "pace"), (6, "header")]),
+    ("tests/limit_test.py", "from timed import seconds_of\n", [(1, "timed")]),
+    ("tests/limit_test.cc", SPDX + '#include "tests/support/timed.h"\n', [(2, "timed")]),
+    ("tests/reason_timed_test.py", "class A:\n    def test_a(self):\n        pass\n",
+     [(2, "timed")]),
+    ("tests/reason_timed_test.cc", SPDX + "// It is quick.\nTEST(A, b) {}\n", [(3, "timed")]),
+    # Of these and the two above the last is one too many.
+    ("tests/too_many_timed_test.py", "class A:\n" + "".join(
+        f'    def test_{n}(self):\n        """Timed: so."""\n' for n in range(19)),
+     [(38, "timed")]),
     ("src/kv/allow.cc", SPDX + "// tidy: allow clock\nauto a = time(0);\n",
      [(2, "allow"), (3, "clock")]),
     ("src/kv/unused.cc", SPDX + "// tidy: allow clock because reasons\nint a;\n", [(3, "allow")]),
@@ -84,6 +101,17 @@ CLEAN = [
     ("src/kv/words.cc", SPDX + 'const char* a = "rand( {{{ std::thread";  // time(nullptr) {{{\n'
      'const char* b = R"x(usleep(1) ")" { )x";\nint c = 1\'000\'000;\nchar d = \'{\';\n'
      "int f = (clock.sleep_for(c), 0);\nstd::thread::id e;\nstd::jthread g;\n"),
+    # The helpers, and what uses them as it may.
+    ("tests/support/waiting.py", "import time\nnow = time.time()\n"),
+    ("tests/support/timed.py", "import time\n"),
+    ("tests/fine_timed_test.py", "from timed import seconds_of\n\n\nclass A:\n"
+     '    def test_a(self):\n        """Timed: a reason."""\n'),
+    ("tests/fine_timed_test.cc", SPDX + '#include "tests/support/timed.h"\n\n'
+     "// Timed: a reason\n// of two lines.\nTEST(A, b) {}\n"),
+    ("tests/fine.py", "timestamp = 1\nwaiting.timed = now_ms() - 1000 * hour.time\n"),
+    ("src/kv/fine_test.cc", SPDX + "auto store = open({.clock = system_clock()});\n"
+     "auto a = test::mono_now() - std::chrono::hours(1);\n"),
+    ("src/kv/seam.cc", SPDX + "auto a = system_clock().mono();\n"),
     ("src/kv/allowed.cc", SPDX + "// tidy: allow clock because this measures the seam\n"
      "auto a = time(nullptr);\n"),
     # Functions at the limit, many short ones in a row, and a long table, which is no function.

@@ -6,13 +6,13 @@ says it ran or waited for a core.
 """
 import os
 import re
+import secrets
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
-import time
 import unittest
 from pathlib import Path
 
@@ -109,7 +109,7 @@ class Tree:
     def __init__(self, case):
         self.folder = Path(tempfile.mkdtemp(prefix="flake-test-"))
         case.addCleanup(shutil.rmtree, self.folder)
-        self.long = f"100000.{os.getpid()}{time.time_ns()}"  # An argument like no other.
+        self.long = f"100000.{secrets.randbelow(10**15)}"  # An argument like no other.
 
     def add(self, name, script, language="sh", **properties):
         path = self.folder / f"{name}.script"
