@@ -3,18 +3,13 @@
 // cheap.
 #include <gtest/gtest.h>
 #include <sluice/kv.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <csignal>
 #include <functional>
 #include <regex>
 #include <thread>
 
-#include "kv/bells.h"
 #include "tests/kv/actor_path.h"
 #include "tests/support/child.h"
 #include "tests/support/run_size.h"
@@ -43,11 +38,6 @@ bool holds(kv::Store& store, const std::string& key) {
   return status.ok() && there;
 }
 
-// A stall of this machine costs a wait; if rings do not arrive, each round does.
-std::uint64_t in_vain_max(std::uint64_t rounds) {
-  return 20 + rounds / 10;
-}
-
 TEST(Bells, a_ring_wakes_a_waiter_in_another_process) {
   const std::uint64_t rounds = RunSize{50, 2'000, 20'000}.pick();
   const TempDir dir;
@@ -56,6 +46,7 @@ TEST(Bells, a_ring_wakes_a_waiter_in_another_process) {
   Child other({actor_path(), "pong", dir / "store", std::to_string(rounds)});
   ASSERT_EQ(other.read_line(), "ready");
   std::uint64_t in_vain = 0;
+  Heartbeat heart;
   for (std::uint64_t round = 1; round <= rounds; ++round) {
     const std::string text = std::to_string(round);
     ASSERT_TRUE(store->run([&](kv::Transaction& txn) -> Status {
@@ -73,15 +64,17 @@ TEST(Bells, a_ring_wakes_a_waiter_in_another_process) {
                       })
                       .ok());
       // Shorter than the period after which a waiter looks by itself: only a ring can wake it.
-      if (seen != text && store->wait(ticket, {.timeout = kRingMax}) == kv::Wake::timed_out)
-        ++in_vain;
+      heart.begin();
+      if (seen != text) store->wait(ticket, {.timeout = kRingMax});
+      if (heart.lasted(kRingMax)) ++in_vain;
     }
-    ASSERT_LE(in_vain, in_vain_max(round)) << "in " << round << " rounds";
+    // A process that gets no turn may cost a wait or two; rings that do not arrive, one per round.
+    ASSERT_LE(in_vain, 5u) << "in " << round << " rounds";
   }
   std::uint64_t in_vain_there = rounds;
   if (const auto line = other.read_line())
     std::sscanf(line->c_str(), "in_vain %lu", &in_vain_there);
-  EXPECT_LE(in_vain_there, in_vain_max(rounds));
+  EXPECT_LE(in_vain_there, 5u);
   EXPECT_TRUE(other.wait().clean());
   print_figure("bell_rounds_between_processes", rounds);
 }
@@ -135,51 +128,6 @@ TEST(Bells, a_writer_killed_between_commit_and_ring_is_noticed) {
   waiter.join();
   EXPECT_EQ(woken, kv::Wake::rung);
   EXPECT_TRUE(holds(*store, "news"));
-}
-
-// Two processes with nothing but the words in common: no commit that a waiter could find by itself.
-// One ring that is lost stops both.
-TEST(Bells, no_ring_is_lost_between_processes) {
-  struct Shared {
-    kv::BellWords words;
-    std::atomic<std::uint64_t> ping;
-    std::atomic<std::uint64_t> pong;
-  };
-  void* const memory =
-      mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(memory, MAP_FAILED);
-  auto& shared = *static_cast<Shared*>(memory);
-  const kv::Bells bells(shared.words, [] { return std::uint64_t{0}; });
-  const std::uint64_t rounds = RunSize{1'000, 20'000, 200'000}.pick();
-  // Whether the other has come to this round, by rings alone.
-  const auto comes = [&](const char* bell, const std::atomic<std::uint64_t>& what,
-                         std::uint64_t round) {
-    for (;;) {
-      const kv::BellTicket ticket = bells.listen(bell);
-      if (what >= round) return true;
-      if (bells.wait(ticket, {.timeout = patience()}) != kv::Wake::rung) return false;
-    }
-  };
-  const pid_t other = fork();
-  if (other == 0) {
-    for (std::uint64_t round = 1; round <= rounds; ++round) {
-      if (!comes("ping", shared.ping, round)) _exit(1);
-      shared.pong = round;
-      bells.ring("pong");
-    }
-    _exit(0);
-  }
-  std::uint64_t round = 0;
-  do {
-    shared.ping = ++round;
-    bells.ring("ping");
-  } while (comes("pong", shared.pong, round) && round < rounds);
-  EXPECT_EQ(shared.pong, rounds) << "in round " << round;
-  if (HasFailure()) ::kill(other, SIGKILL);
-  int status = 0;
-  EXPECT_EQ(waitpid(other, &status, 0), other);
-  EXPECT_EQ(status, 0);
-  munmap(memory, sizeof(Shared));
 }
 
 // How often a thread has gone to sleep while it does something.

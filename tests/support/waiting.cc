@@ -42,4 +42,20 @@ std::string Stopwatch::shown_us() const {
   return std::to_string((mono_now() - begin_).count() / 1'000);
 }
 
+void Heartbeat::begin() {
+  beats_before_ = beats_;
+  watch_ = {};
+}
+
+bool Heartbeat::lasted(Duration duration) const {
+  return watch_.reached(duration) && (beats_ - beats_before_) * kBeat >= duration / 2;
+}
+
+void Heartbeat::beat(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    system_clock().sleep_for(kBeat, stop);
+    ++beats_;
+  }
+}
+
 }  // namespace sluice::test

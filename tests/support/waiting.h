@@ -6,9 +6,12 @@
 
 #include <sluice/clock.h>
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <stop_token>
 #include <string>
+#include <thread>
 
 namespace sluice::test {
 
@@ -49,6 +52,25 @@ class Stopwatch {
 
  private:
   MonoTime begin_ = mono_now();
+};
+
+/// Beats while this process runs, so that a wait can be told from a stall of the machine. begin()
+/// and lasted() are for one thread.
+class Heartbeat {
+ public:
+  /// Something begins that may take too long.
+  void begin();
+  /// Whether it has taken so long, and this process ran most of the time.
+  bool lasted(Duration duration) const;
+
+ private:
+  static constexpr Duration kBeat = std::chrono::milliseconds(10);
+  void beat(const std::stop_token& stop);
+
+  std::atomic<std::int64_t> beats_ = 0;
+  std::int64_t beats_before_ = 0;
+  Stopwatch watch_;
+  std::jthread thread_{[this](const std::stop_token& stop) { beat(stop); }};
 };
 
 }  // namespace sluice::test

@@ -89,6 +89,7 @@ int run_pong(const Words& words) {
   const auto store = open_or_exit(words.text(0));
   say("ready");
   std::uint64_t in_vain = 0;
+  Heartbeat heart;
   for (std::uint64_t round = 1; round <= words.number(1);) {
     const kv::BellTicket ticket = store->listen("ping");
     bool pinged = false;
@@ -107,7 +108,9 @@ int run_pong(const Words& words) {
     }
     // Shorter than the period after which a waiter looks by itself: only a ring can wake it.
     constexpr Duration kRingMax = kv::kBellCheckPeriod / 2;
-    if (store->wait(ticket, {.timeout = kRingMax}) == kv::Wake::timed_out) ++in_vain;
+    heart.begin();
+    store->wait(ticket, {.timeout = kRingMax});
+    if (heart.lasted(kRingMax)) ++in_vain;
   }
   say("in_vain " + std::to_string(in_vain));
   return 0;
