@@ -41,6 +41,7 @@ class Crowd {
   Crowd(const TempDir& dir, std::uint64_t seed, MonoTime end)
       : dir_(dir), seed_(seed), end_(end), clock_(dir / "clock") {
     for (unsigned i = 0; i < kProcesses; ++i) start();
+    finisher_.child.read_line();
   }
 
   // Something happens to one of them, or to the clock.
@@ -70,19 +71,14 @@ class Crowd {
 
   // All end by themselves, one more finishes what they left, and the store is looked at.
   History finish() {
-    // Store time goes on evenly only while somebody has the store open.
-    Process finisher{
-        .child = Child({actor_path(), "finish", dir_ / "store", dir_ / "finish", dir_ / "clock"}),
-        .notes = dir_ / "finish"};
-    finisher.child.read_line();
     while (!processes_.empty()) {
       processes_.back().child.read_lines();
       const Exit exit = end_one(processes_.size() - 1);
       EXPECT_TRUE(exit.clean()) << exit.to_string();
     }
-    finisher.child.write_line("finish");
-    finisher.child.read_lines();
-    processes_.push_back(std::move(finisher));
+    finisher_.child.write_line("finish");
+    finisher_.child.read_lines();
+    processes_.push_back(std::move(finisher_));
     const Exit exit = end_one(0);
     EXPECT_TRUE(exit.clean()) << exit.to_string();
     const Look look = look_in_child(actor_path(), dir_ / "store");
@@ -122,6 +118,11 @@ class Crowd {
   MonoTime end_;
   SteppedClock clock_;
   std::vector<Process> processes_;
+  // Has the store open from the beginning to the end, also when a stall has let all others come to
+  // theirs: store time goes on evenly only while somebody has.
+  Process finisher_{
+      .child = Child({actor_path(), "finish", dir_ / "store", dir_ / "finish", dir_ / "clock"}),
+      .notes = dir_ / "finish"};
   std::vector<ClientLog> logs_;
   unsigned started_ = 0;
 };
