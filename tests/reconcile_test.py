@@ -4,6 +4,7 @@ The platforms are those that the example brings along, in this process: a test s
 """
 import contextlib
 import fcntl
+import itertools
 import json
 import os
 import pty
@@ -293,9 +294,11 @@ class OnATerminal(ReconcileTest):
         self.submit(others)
         self.assertEqual(run.wait(), 0, run.text)
         self.check_results([first, *others])
-        # Nor were reports taken from the queue to be put back.
+        # Nor were reports taken from the queue to be put back, once the first had been.
         silence = run.text.partition("vidtube: silent")[2].partition("vidtube: closed")[0]
-        self.assertEqual(set(re.findall(r"(\d+) in hand", silence)), {"0"})
+        in_hand = itertools.dropwhile(lambda count: count == "1",
+                                      re.findall(r"(\d+) in hand", silence))
+        self.assertLessEqual(set(in_hand), {"0"})
         refused, *later = self.server.calls
         self.assertEqual([call for call in later if call.came < refused.answered + seconds], [])
 
