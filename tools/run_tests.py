@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import figures
 import reach
+from build_ahead import BuildAhead
 from results import Results, say
 from run_ctest import CORES, ROOT, WITH_TESTS, Deadline, Suite, captured, run
 
@@ -64,7 +65,8 @@ def ctest(stage, results, options):
     names = reach.reached(options.since) if options.since and stage in ("asan", "tsan") else None
     if names is None:
         if build(stage, results, options):
-            Suite(stage, options).run(results, TERMINAL)
+            with options.ahead.of(stage):
+                Suite(stage, options).run(results, TERMINAL)
         return
     left_out = sorted(set(reach.SEES) - names)
     results.left_out.append(f"{stage}: {' '.join(left_out)}")
@@ -165,6 +167,9 @@ def parse(arguments):
         options.stages = list(STAGES) if everything else BY_DEFAULT
     options.deadline = Deadline(options.minutes)
     options.costs = figures.Costs()
+    # Not where only a part of a tree is wanted, nor where each stage has its own figures.
+    whole = not (options.names or options.fast or options.since or options.figures)
+    options.ahead = BuildAhead(options.stages if whole else [])
     return options
 
 
