@@ -23,6 +23,13 @@ Result<std::shared_ptr<TlsContext>> load_tls(const TlsFiles& files) {
     return error(Code::invalid_argument, "the key in " + files.key +
                                              " cannot be used: " + problem.message() +
                                              "; it must be PEM, and belong to the certificate");
+  // A key of another kind than the certificate's is taken by the two calls above.
+  if (SSL_CTX_check_private_key(raw) != 1)
+    return error(Code::invalid_argument, "the key in " + files.key +
+                                             " does not belong to the certificate in " +
+                                             files.certificate +
+                                             ": name a pair that was made "
+                                             "together");
   return tls;
 }
 

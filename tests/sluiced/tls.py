@@ -10,11 +10,14 @@ from harness import PATIENCE, Service
 OPENSSL = shutil.which("openssl")
 
 
-def make_certificate(folder, name):
+KINDS = {"ec": ("ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"), "rsa": ("rsa:2048",)}
+
+
+def make_certificate(folder, name, kind="ec"):
     """A certificate for 127.0.0.1 and its key, both of this name."""
     paths = os.path.join(folder, name + ".crt"), os.path.join(folder, name + ".key")
-    subprocess.run([OPENSSL, "req", "-x509", "-newkey", "ec", "-pkeyopt",
-                    "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", f"/CN={name}",
+    subprocess.run([OPENSSL, "req", "-x509", "-newkey", *KINDS[kind],
+                    "-nodes", "-days", "2", "-subj", f"/CN={name}",
                     "-addext", "subjectAltName=IP:127.0.0.1", "-out", paths[0], "-keyout",
                     paths[1]], check=True, capture_output=True, timeout=PATIENCE)
     return paths

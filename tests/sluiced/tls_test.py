@@ -165,12 +165,14 @@ class Reloads(TlsTest):
         broken = os.path.join(self.service.home, "broken")
         with open(broken, "w", encoding="utf-8") as file:
             file.write("-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n")
+        rsa = make_certificate(self.service.home, "rsa", "rsa")
         good = [path + ".good" for path in (self.service.certificate, self.service.key)]
         for path in good:
             shutil.copy(path.removesuffix(".good"), path)
         first = self.connect()
         for files in ((broken, good[1]), (good[0], broken), (good[0], other[1]),
-                      (other[0], good[1]), (os.devnull, os.devnull)):
+                      (other[0], good[1]), (good[0], rsa[1]), (rsa[0], good[1]),
+                      (os.devnull, os.devnull)):
             self.service.replace(files)
             logged = self.reload()
             self.assertIn(" error ", logged)
@@ -187,17 +189,23 @@ class Reloads(TlsTest):
 
 @unittest.skipUnless(OPENSSL, "there is no openssl to make certificates with")
 class Files(ProgramTest):
-    def check_refusal(self, certificate, key, *blamed):
+    def check_refusal(self, certificate, key, *blamed, advice="it must be PEM"):
         ended = self.sluiced("--listen", "127.0.0.1:0", "--data", self.data, "--tls-cert",
                              certificate, "--tls-key", key)
         self.assertEqual((ended.code, ended.out), (2, ""), ended)
         self.assertTrue(any(path in ended.err for path in blamed), ended)
-        self.assertIn("it must be PEM", ended.err)
+        self.assertIn(advice, ended.err)
 
     def test_a_key_of_another_certificate_is_refused(self):
         one, other = (make_certificate(self.home, name) for name in ("one", "other"))
         self.check_refusal(one[0], other[1], other[1])
         self.check_refusal(other[0], one[1], one[1])
+
+    def test_a_key_of_another_kind_than_the_certificate_is_refused(self):
+        ec, rsa = (make_certificate(self.home, kind, kind) for kind in ("ec", "rsa"))
+        for (certificate, _), (_, key) in ((ec, rsa), (rsa, ec)):
+            self.check_refusal(certificate, key, key,
+                               advice=f"does not belong to the certificate in {certificate}")
 
     def test_files_that_are_missing_or_hold_something_else_are_refused(self):
         certificate, key = make_certificate(self.home, "one")
