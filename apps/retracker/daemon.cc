@@ -130,7 +130,7 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const Settings& settings, Lists lis
       self->log_(LogLevel::info,
                  fmt::format("{} peers of {} torrents were remembered", read->peers, read->swarms));
     else if (read.error().code() != Code::not_found)
-      self->log_(LogLevel::error, "the snapshot is not used: " + read.error().message());
+      self->refuse_snapshot(read.error());
   }
   daemon->reporter_ = std::make_unique<Reporter>(
       self->clock_, [self](const StatsAsk& ask) { return self->report(ask); });
@@ -142,10 +142,12 @@ Result<std::unique_ptr<Daemon>> Daemon::open(const Settings& settings, Lists lis
 }
 
 Status Daemon::listen() {
-  SLUICE_LET(http,
-             net::HttpServer::open(
-                 {.listen = there_is(settings_.listen), .loops = settings_.threads, .log = log_},
-                 [this](net::Exchange exchange) { handle(std::move(exchange)); }));
+  SLUICE_LET(
+      http, net::HttpServer::open({.listen = there_is(settings_.listen),
+                                   .body_bytes_max = 0,  // No request of a tracker has a body.
+                                   .loops = settings_.threads,
+                                   .log = log_},
+                                  [this](net::Exchange exchange) { handle(std::move(exchange)); }));
   http_ = std::move(http);
   if (settings_.udp_listen.empty()) return {};
   SLUICE_LET(udp, net::UdpServer::open(
@@ -191,9 +193,9 @@ void Daemon::handle(net::Exchange exchange) {
 }
 
 void Daemon::answer_admin(net::Exchange exchange) {
-  const AdminAnswer answer = sluice::cli::answer_admin(exchange.request(), login_, *forwarder_);
+  AdminAnswer answer = sluice::cli::answer_admin(exchange.request(), login_, *forwarder_);
   if (!answer.done.empty()) log_(LogLevel::info, answer.done);
-  exchange.reply(answer.response);
+  exchange.reply(std::move(answer.response));
 }
 
 void Daemon::answer_stats(net::Exchange exchange, std::string_view query) const {
@@ -273,8 +275,20 @@ void Daemon::expire() {
   for (const tracker::GonePeer& gone : expired.gone) forwarder_->peer_gone(gone.hash, gone.id);
 }
 
+/// A damaged one makes room for the next. Any other file is of somebody else and stays.
+void Daemon::refuse_snapshot(const Status& why) {
+  log_(LogLevel::error, "the snapshot is not used: " + why.message());
+  if (why.code() == Code::corrupt) {
+    const auto aside = tracker::put_snapshot_aside(settings_.snapshot_file, clock_);
+    if (aside) return log_(LogLevel::info, "the damaged snapshot is now " + *aside);
+    log_(LogLevel::error, aside.error().message());
+  }
+  log_(LogLevel::error, "no snapshot will be written in this run: the file stays as it is");
+  keeps_snapshots_ = false;
+}
+
 void Daemon::write_snapshot() {
-  if (settings_.snapshot_file.empty()) return;
+  if (settings_.snapshot_file.empty() || !keeps_snapshots_) return;
   const auto written = tracker::write_snapshot(swarms_, settings_.snapshot_file, clock_);
   if (!written) log_(LogLevel::error, "no snapshot: " + written.error().message());
 }

@@ -38,7 +38,8 @@ Result<Lists> read_lists(const Settings& settings, const LogSink& log);
 /// Lifecycle: open() answers at once; stop() or the destructor ends it.
 class Daemon {
  public:
-  /// Reads the snapshot, if there is one: one that is damaged is told and left alone.
+  /// Reads the snapshot, if there is one. One that is damaged is told and put aside; a file that is
+  /// no snapshot is told and never written to.
   static Result<std::unique_ptr<Daemon>> open(const Settings& settings, Lists lists, LogSink log);
   ~Daemon() { stop(); }
   Daemon(const Daemon&) = delete;
@@ -67,6 +68,7 @@ class Daemon {
   void run_engine(const std::stop_token& stop);
   void keep_house(const std::stop_token& stop);
   void expire();
+  void refuse_snapshot(const Status& why);
   void write_snapshot();
   void tell_upstreams_of_the_end();
 
@@ -87,6 +89,7 @@ class Daemon {
   std::atomic<std::uint32_t> calls_ = 0;
   std::jthread engine_;
   std::jthread housekeeper_;
+  bool keeps_snapshots_ = true;
   bool stopped_ = false;
 };
 

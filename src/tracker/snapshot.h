@@ -22,7 +22,8 @@ struct SnapshotSize {
 
 /// Replaces the file at `path`: whoever reads it finds the old one or the new one, whole, also
 /// after a power cut. It is written as `path`.new beside it first, so only one may write at a time.
-/// After a failure the old file is as it was.
+/// After a failure the old file is as it was. A file there that is no snapshot, or one of a newer
+/// version, is not replaced: `invalid_argument`.
 ///
 /// The swarms are copied lock by lock, and nothing is written under a lock; hence each swarm is
 /// from one moment, all of them are not.
@@ -37,5 +38,9 @@ Result<SnapshotSize> write_snapshot(const Swarms& swarms, const std::string& pat
 ///
 /// The whole file is in memory meanwhile.
 Result<SnapshotSize> read_snapshot(Swarms& swarms, const std::string& path, const Clock& clock);
+
+/// Renames a damaged snapshot to `path`.bad-TIME, so that the next one does not replace it. The new
+/// name.
+Result<std::string> put_snapshot_aside(const std::string& path, const Clock& clock);
 
 }  // namespace sluice::tracker

@@ -2,8 +2,11 @@
 // The bytes of a snapshot (docs/format/retracker.md).
 #pragma once
 
+#include <sluice/result.h>
+
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "tracker/announce.h"
@@ -14,6 +17,11 @@ inline constexpr std::string_view kMagic = "SlSwarms";
 inline constexpr std::uint32_t kVersion = 1;
 /// The magic, the version and when it was written.
 inline constexpr std::size_t kHeadBytes = 8 + 4 + 8;
+
+/// Refuses what does not begin as a snapshot that this program can read. `head` is the file, or at
+/// least so much of it.
+inline constexpr std::size_t kNamedBytes = 8 + 4;
+Status check_named(std::string_view head, const std::string& path);
 
 inline constexpr std::uint8_t kSwarm = 1;
 inline constexpr std::uint8_t kEnd = 0;

@@ -109,20 +109,10 @@ bool read_body(Reader reader, std::uint32_t now, const Enter& enter) {
 }
 
 Status check(std::string_view bytes, const std::string& path) {
-  if (!bytes.starts_with(kMagic) || bytes.size() < kMagic.size() + sizeof kVersion)
-    return error(
-        Code::invalid_argument,
-        fmt::format("{} is no snapshot of a tracker: name another file, or remove it", path));
-  Reader head(bytes.substr(kMagic.size()));
-  const auto version = head.number<std::uint32_t>();
-  if (version != kVersion)
-    return error(Code::invalid_argument,
-                 fmt::format("{} is a snapshot of version {}, and this program reads version {}: "
-                             "use the program that wrote it, or remove it",
-                             path, version, kVersion));
+  SLUICE_TRY(check_named(bytes, path));
   const auto damaged =
-      error(Code::corrupt, fmt::format("the snapshot {} is damaged: remove it, and the peers will "
-                                       "come again by themselves",
+      error(Code::corrupt, fmt::format("the snapshot {} is damaged; the peers will come again by "
+                                       "themselves",
                                        path));
   if (bytes.size() < kHeadBytes + 1 + kEndBytes + kSumBytes) return damaged.status;
   const std::string_view summed = bytes.substr(0, bytes.size() - kSumBytes);
@@ -133,6 +123,19 @@ Status check(std::string_view bytes, const std::string& path) {
 }
 
 }  // namespace
+
+Status snapshot_format::check_named(std::string_view head, const std::string& path) {
+  if (!head.starts_with(kMagic) || head.size() < kNamedBytes)
+    return error(
+        Code::invalid_argument,
+        fmt::format("{} is no snapshot of a tracker: name another file, or remove it", path));
+  const auto version = Reader(head.substr(kMagic.size())).number<std::uint32_t>();
+  if (version == kVersion) return {};
+  return error(Code::invalid_argument,
+               fmt::format("{} is a snapshot of version {}, and this program reads version {}: "
+                           "use the program that wrote it, or remove it",
+                           path, version, kVersion));
+}
 
 Result<SnapshotSize> read_snapshot(Swarms& swarms, const std::string& path, const Clock& clock) {
   SLUICE_LET(bytes, whole_file(path, "the snapshot"));

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
 #include <system_error>
 
 #include "base/descriptor.h"
@@ -56,6 +60,16 @@ void put_swarm(std::string& into, const Swarm& swarm, std::uint32_t now) {
   put(into, swarm.v6().leechers());
   put_peers(into, swarm.v4(), now);
   put_peers(into, swarm.v6(), now);
+}
+
+/// Whether what stands at `path` may be replaced: a snapshot, or nothing at all.
+Status check_replaced(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!file.valid()) return errno == ENOENT ? Status() : cannot("look at", path, errno);
+  char head[kNamedBytes];
+  const ssize_t count = ::read(file.get(), head, sizeof head);
+  if (count < 0) return cannot("look at", path, errno);
+  return check_named({head, static_cast<std::size_t>(count)}, path);
 }
 
 /// A new file that gets its name when it is whole; until then it goes away with its writer.
@@ -116,6 +130,7 @@ class NewFile {
 
 Result<SnapshotSize> write_snapshot(const Swarms& swarms, const std::string& path,
                                     const Clock& clock) {
+  SLUICE_TRY(check_replaced(path));
   NewFile file(path);
   SLUICE_TRY(file.open());
   SnapshotSize size;
@@ -139,6 +154,20 @@ Result<SnapshotSize> write_snapshot(const Swarms& swarms, const std::string& pat
   SLUICE_TRY(file.finish());
   size.bytes = file.bytes();
   return size;
+}
+
+Result<std::string> put_snapshot_aside(const std::string& path, const Clock& clock) {
+  const auto now =
+      std::chrono::duration_cast<std::chrono::seconds>(clock.wall().time_since_epoch()).count();
+  const std::string name =
+      fmt::format("{}.bad-{:%Y%m%dT%H%M%S}Z", path, fmt::gmtime(static_cast<std::time_t>(now)));
+  // Of several in one second each keeps a name of its own.
+  for (int number = 1; number <= 100; ++number) {
+    const std::string to = number == 1 ? name : fmt::format("{}-{}", name, number);
+    if (renameat2(AT_FDCWD, path.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return to;
+    if (errno != EEXIST) break;
+  }
+  return cannot("put aside", path, errno);
 }
 
 }  // namespace sluice::tracker

@@ -1,5 +1,6 @@
 """The tracker at work: neighbours, other trackers, reload, snapshot, statistics."""
 import base64
+import glob
 import json
 import signal
 import socket
@@ -315,11 +316,57 @@ class State(RetrackerTest):
         found = tracker.announce(HASH, peer_id(2), 7002)
         self.assertEqual(peers_of(found[b"peers"]), {("127.0.0.1", 7001)})
 
-    def test_a_damaged_snapshot_is_told_and_not_used(self):
-        file = self.write("peers", "no snapshot at all")
+    def test_a_damaged_snapshot_is_put_aside(self):
+        file = self.path("peers")
+        tracker = Tracker(self, "--set", f"snapshot_file={file}")
+        tracker.announce(HASH, peer_id(1), 7001)
+        self.assertEqual(tracker.stop(), 0)
+        with open(file, "r+b") as damaged:
+            damaged.seek(30)
+            damaged.write(b"?")
+        with open(file, "rb") as damaged:
+            bytes_before = damaged.read()
         tracker = Tracker(self, "--set", f"snapshot_file={file}")
         self.assertEqual(tracker.announce(HASH, peer_id(2), 7002)[b"peers"], b"")
         self.assertIn("the snapshot is not used", tracker.said())
+        self.assertEqual(tracker.stop(), 0)
+        aside = glob.glob(glob.escape(file) + ".bad-*")
+        self.assertEqual(len(aside), 1)
+        with open(aside[0], "rb") as kept:
+            self.assertEqual(kept.read(), bytes_before)
+        tracker = Tracker(self, "--set", f"snapshot_file={file}")
+        self.assertEqual(peers_of(tracker.announce(HASH, peer_id(3), 7003)[b"peers"]),
+                         {("127.0.0.1", 7002)}, "the new snapshot is used")
+
+    def test_a_file_that_is_no_snapshot_is_never_written_to(self):
+        for text in ("forwarders: []\n", ""):
+            file = self.write("notes", text)
+            tracker = Tracker(self, "--set", f"snapshot_file={file}",
+                              "--set", "snapshot_interval=1")
+            tracker.announce(HASH, peer_id(2), 7002)
+            self.assertIn("is no snapshot of a tracker", tracker.said())
+            self.assertIn("no snapshot will be written in this run", tracker.said())
+            self.assertEqual(tracker.stop(), 0)
+            with open(file, encoding="utf-8") as notes:
+                self.assertEqual(notes.read(), text)
+
+    def test_what_has_become_another_file_meanwhile_is_not_overwritten(self):
+        file = self.path("peers")
+        tracker = Tracker(self, "--set", f"snapshot_file={file}")
+        self.write("peers", "my notes")
+        self.assertEqual(tracker.stop(), 0)
+        with open(file, encoding="utf-8") as notes:
+            self.assertEqual(notes.read(), "my notes")
+
+
+class Bodies(RetrackerTest):
+    def test_no_request_has_a_body(self):
+        tracker = Tracker(self)
+        for path in ("/announce", "/stats", "/admin/forwarders/x/disable"):
+            head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n"
+            with socket.create_connection((tracker.host, tracker.http), PATIENCE) as raw:
+                raw.sendall(head.encode())  # The body itself is not waited for.
+                self.assertIn(b" 413 ", raw.recv(1000).split(b"\r\n")[0])
 
 
 class Pages(RetrackerTest):
