@@ -145,6 +145,9 @@ class Reader {
   /// The same, copied into a vector.
   Result<std::vector<KeyValue>> scan(const Range& range, const ScanOptions& options = {});
 
+  /// The epoch in force: the one that this transaction's marks have if it commits.
+  Result<std::uint16_t> epoch();
+
  protected:
   struct Limits {
     const Clock& clock;
@@ -205,6 +208,12 @@ class Transaction : public Reader {
 
   /// Rings `bell` once this transaction is committed (see Store::listen).
   void ring(std::string_view bell);
+
+  /// Calls `told` once this transaction is known to be committed, before run() returns or `done` is
+  /// called, on the thread that committed it. For counters and logs, which must not tell of what
+  /// did not happen. `told` must not block, throw, nor use the store. What is `commit_unknown` is
+  /// not told.
+  void after_commit(std::function<void()> told);
 
   /// Gives the transaction up: run() returns `status`, a failure, whatever the body returns. For
   /// layers that learn of it where they cannot return anything.
@@ -331,7 +340,7 @@ class Store {
   virtual Stats stats() const = 0;
 
   /// Starts the next epoch, so that stamps made from now on order after every stamp of other
-  /// copies of this store. Part of restore and import. Returns the new epoch.
+  /// copies of this store. Part of import; restore_lmdb() does it by itself. Returns the new epoch.
   Result<std::uint16_t> raise_epoch();
 
   /// Writes the store as it is now, without its free pages, into the directory `dir`: a store that
@@ -344,7 +353,7 @@ class Store {
   /// Others go on reading and writing; what they commit meanwhile is not in the copy, and the pages
   /// that they free are not used again before it is done, so the store may grow. Costs a read of
   /// all that is stored. Not for bodies (`invalid_argument`), nor for engines without files
-  /// (`invalid_argument`). Before a copy takes the place of its original, raise_epoch() it.
+  /// (`invalid_argument`). To put a copy in the place of its original, use restore_lmdb().
   Status copy_to(const std::string& dir);
 
  protected:
@@ -417,5 +426,30 @@ Result<std::unique_ptr<Store>> open_lmdb(LmdbOptions options);
 /// (`storage_full`). On failure, and after a kill or a power cut at any point, the store is there,
 /// whole, in its old file or in its new one.
 Status compact_lmdb(const LmdbOptions& options);
+
+struct RestoreOptions {
+  std::string backup = {};  ///< A directory that Store::copy_to() has written.
+  std::string dir = {};     ///< Where the store is to be; made if it is missing.
+  bool replace = false;     ///< Also if there is a store: it is put aside in DIR/old-TIME.
+  const Clock* clock = &system_clock();
+};
+
+struct Restored {
+  std::uint16_t epoch = 0;
+  std::string put_aside = {};  ///< Where the store is that was there; empty: there was none.
+};
+
+/// Puts a copy of a backup into a directory, as a store that goes on from there.
+///
+/// Its epoch is above that of the backup and of every store in `dir` (the one that is there, and
+/// those that were put aside before), by 1 to 200 by chance. So nothing that was told before, by
+/// the store that was lost or by another restore of the same backup, fits what is told from now on.
+///
+/// Nobody may have the store or the backup open: `unavailable`. `already_exists` if there is a
+/// store and it is not to be replaced; `not_found` if there is no backup; `storage_full` if there
+/// is no room for it. Every other file in `dir` stays. The new files belong to the owner of `dir`,
+/// and its group may use them as it may use `dir`. On failure, and after a kill or a power cut at
+/// any point, the old store is there or the new one, whole.
+Result<Restored> restore_lmdb(const RestoreOptions& options);
 
 }  // namespace sluice::kv

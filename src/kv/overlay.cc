@@ -176,6 +176,7 @@ void Overlay::clear() {
   has_stamped_value_ = false;
   stamped_keys_.clear();
   bells_.clear();
+  told_.clear();
   bytes_ = 0;
   puts_ = 0;
   arena_.release();

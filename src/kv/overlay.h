@@ -7,12 +7,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <memory_resource>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "kv/intervals.h"
 
@@ -61,6 +64,7 @@ class Overlay {
                        std::string_view value);
   void put_stamped_value(std::string_view key, std::string_view value, std::uint32_t ordinal);
   void ring(std::string_view bell);
+  void after_commit(std::function<void()> told) { told_.push_back(std::move(told)); }
 
   /// The write to exactly this key, or null.
   const Write* find(std::string_view key) const;
@@ -81,6 +85,8 @@ class Overlay {
   /// Keys and values of all writes so far.
   std::size_t bytes() const { return bytes_; }
   const std::pmr::list<std::string_view>& bells() const { return bells_; }
+  /// What is to be called after the commit; the caller takes it over.
+  std::vector<std::function<void()>> take_told() { return std::exchange(told_, {}); }
 
   /// Hands every write to `sink`: erased ranges first, then single keys, then stamped keys. Stops
   /// at the first failure.
@@ -118,6 +124,7 @@ class Overlay {
   bool has_stamped_value_ = false;
   std::pmr::list<StampedKey> stamped_keys_{&arena_};
   std::pmr::list<std::string_view> bells_{&arena_};
+  std::vector<std::function<void()>> told_;
   std::size_t bytes_ = 0;
   std::size_t puts_ = 0;
 };

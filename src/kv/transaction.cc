@@ -2,7 +2,9 @@
 // Reader and Transaction: the limits, and own writes laid over what the engine shows.
 #include <sluice/kv.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "kv/keys.h"
 #include "kv/overlay.h"
@@ -206,6 +208,13 @@ Result<std::vector<KeyValue>> Reader::scan(const Range& range, const ScanOptions
   return entries;
 }
 
+Result<std::uint16_t> Reader::epoch() {
+  SLUICE_TRY(check_operation());
+  auto epoch = view_.epoch();
+  if (!epoch) return Failure{fail(epoch.error())};
+  return epoch;
+}
+
 Transaction::Transaction(View& view, Overlay& overlay, Limits limits) : Reader(view, limits) {
   overlay_ = &overlay;
 }
@@ -278,6 +287,10 @@ void Transaction::refuse(Status status) {
 
 void Transaction::ring(std::string_view bell) {
   overlay_->ring(bell);
+}
+
+void Transaction::after_commit(std::function<void()> told) {
+  overlay_->after_commit(std::move(told));
 }
 
 Result<std::int64_t> decode_counter(const std::optional<std::string>& value) {

@@ -28,6 +28,9 @@ class View {
   /// Visits in order until the visitor returns false. What lies beyond the last visited key does
   /// not count as read.
   virtual Status scan(const Scan& scan, const Visitor& visitor) = 0;
+
+  /// The store's epoch in this state of it.
+  virtual Result<std::uint16_t> epoch() = 0;
 };
 
 }  // namespace sluice::kv

@@ -2,6 +2,7 @@
 #include "kv/lmdb/copy_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -80,6 +81,46 @@ Result<EnvPtr> open_file(const std::string& path) {
   constexpr unsigned kFlags = MDB_NOSUBDIR | MDB_RDONLY | MDB_NOLOCK;
   SLUICE_TRY(cannot("open", path, mdb_env_open(raw, path.c_str(), kFlags, 0600)));
   return env;
+}
+
+Result<StoreHeader> header_in(const std::string& path) {
+  SLUICE_LET(env, open_file(path));
+  SLUICE_TRY(check_meta_pages(env.get()).with(path));
+  SLUICE_LET(dbi, open_database(env.get(), path));
+  MDB_txn* raw = nullptr;
+  SLUICE_TRY(cannot("read", path, mdb_txn_begin(env.get(), nullptr, MDB_RDONLY, &raw)));
+  const TxnPtr txn(raw);
+  return read_header(raw, dbi, path);
+}
+
+Status settle_in(const std::string& path, std::uint16_t epoch) {
+  MDB_env* raw_env = nullptr;
+  SLUICE_TRY(cannot("open", path, mdb_env_create(&raw_env)));
+  const EnvPtr env(raw_env);
+  constexpr unsigned kFlags = MDB_NOSUBDIR | MDB_NOLOCK;
+  SLUICE_TRY(cannot("open", path, mdb_env_open(raw_env, path.c_str(), kFlags, 0600)));
+  int fd = -1;
+  mdb_env_get_fd(raw_env, &fd);
+  SLUICE_LET(file, identity_of(fd, path));
+  MDB_txn* raw = nullptr;
+  SLUICE_TRY(cannot("write", path, mdb_txn_begin(raw_env, nullptr, 0, &raw)));
+  TxnPtr txn(raw);
+  MDB_dbi dbi = 0;
+  int rc = mdb_dbi_open(raw, nullptr, 0, &dbi);
+  if (rc == 0) rc = put_header(raw, dbi, {epoch, file});
+  if (rc == 0) rc = mdb_txn_commit(txn.release());
+  if (rc == 0) rc = mdb_env_sync(raw_env, 1);
+  return cannot("write", path, rc);
+}
+
+Status give_to(int fd, const Ownership& ownership, const std::string& whom) {
+  struct stat info{};
+  if (fstat(fd, &info) == 0 &&
+      ((info.st_uid == ownership.uid && info.st_gid == ownership.gid) ||
+       fchown(fd, ownership.uid, ownership.gid) == 0) &&
+      fchmod(fd, ownership.mode) == 0)
+    return {};
+  return lmdb_status(errno, "cannot give the new file to " + whom);
 }
 
 Status write_copy(MDB_env* env, int fd, const std::string& path) {

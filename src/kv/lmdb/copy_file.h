@@ -4,7 +4,9 @@
 
 #include <lmdb.h>
 #include <sluice/result.h>
+#include <sys/types.h>
 
+#include <cstdint>
 #include <string>
 
 #include "kv/lmdb/environment.h"
@@ -23,5 +25,20 @@ Result<EnvPtr> open_file(const std::string& path);
 /// number, or a later one if others go on writing. So stamps, which hold that number, never run
 /// backwards. A failure leaves a part of the file. Takes a reader's slot.
 Status write_copy(MDB_env* env, int fd, const std::string& path);
+
+/// The header of a data file that nobody has open.
+Result<StoreHeader> header_in(const std::string& path);
+/// Writes, durably, into a data file that nobody has open, that the store is in this file from now
+/// on, with this epoch.
+Status settle_in(const std::string& path, std::uint16_t epoch);
+
+/// Whom a file belongs to, and who may use it.
+struct Ownership {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  mode_t mode = 0;
+};
+/// `whom` is for the message.
+Status give_to(int fd, const Ownership& ownership, const std::string& whom);
 
 }  // namespace sluice::kv

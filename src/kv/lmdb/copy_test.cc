@@ -87,7 +87,7 @@ TEST(Copy, holds_what_the_store_holds_and_is_private) {
   const auto copy = must_open(dir / "copy", system_clock(), 1 << 20);
   EXPECT_EQ(entries_of(*copy), entries_of(*store));
   EXPECT_EQ(copy->stats().map_bytes, kMapBytes);
-  EXPECT_EQ(append(*copy).epoch, 2);
+  EXPECT_GT(append(*copy).epoch, 2) << "what is written to a copy is of another world";
 }
 
 // An even and an odd number of transactions have their meta pages in different places.

@@ -32,7 +32,7 @@ int write_new_file(const std::string& path, std::uint64_t map_bytes) {
   TxnPtr owned(txn);
   MDB_dbi dbi = 0;
   rc = mdb_dbi_open(txn, nullptr, 0, &dbi);
-  if (rc == 0) rc = put_header(txn, dbi, 1);
+  if (rc == 0) rc = put_header(txn, dbi, {});  // The first writer says which file it is.
   return rc != 0 ? rc : mdb_txn_commit(owned.release());
 }
 

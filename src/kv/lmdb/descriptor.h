@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <utility>
+
 namespace sluice::kv {
 
 /// A file descriptor that is closed at the end of its scope, and with it its flock.
@@ -16,9 +18,11 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   int get() const { return fd_; }
+  /// The caller closes it.
+  int release() { return std::exchange(fd_, -1); }
 
  private:
-  const int fd_;
+  int fd_;
 };
 
 }  // namespace sluice::kv

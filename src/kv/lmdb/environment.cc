@@ -9,15 +9,12 @@
 #include <array>
 #include <cerrno>
 
-#include "codec/record.h"
 #include "kv/lmdb/create_store.h"
 #include "kv/lmdb/meta_pages.h"
 
 namespace sluice::kv {
 namespace {
 
-constexpr codec::RecordFormat kHeader{.type = 'H', .major = 1, .minor = 0, .field_max = 1};
-constexpr unsigned kHeaderEpoch = 1;
 constexpr std::uint64_t kMapBytesMin = 1 << 20;
 
 // LMDB needs coherent mmap and locks that die with their process.
@@ -37,19 +34,6 @@ bool is_network_file_system(const std::string& dir) {
 void close_on_exec(MDB_env* env) {
   int data = -1;
   if (mdb_env_get_fd(env, &data) == 0) fcntl(data, F_SETFD, FD_CLOEXEC);
-}
-
-Result<std::uint16_t> read_epoch(MDB_txn* txn, MDB_dbi dbi, const std::string& name) {
-  MDB_val key = to_val(kHeaderKey);
-  MDB_val value{};
-  const int rc = mdb_get(txn, dbi, &key, &value);
-  if (rc == MDB_NOTFOUND)
-    return error(Code::invalid_argument, name + "/data.mdb is an LMDB file of another program");
-  SLUICE_TRY(lmdb_status(rc, "cannot read the store's header"));
-  auto header = codec::RecordReader::open(to_view(value), kHeader);
-  if (!header) return Failure{header.error().with("the store's header")};
-  SLUICE_LET(epoch, header->u64(kHeaderEpoch));
-  return static_cast<std::uint16_t>(epoch);
 }
 
 }  // namespace
@@ -156,8 +140,14 @@ MDB_envinfo Environment::info() const {
   return info;
 }
 
-Result<std::uint16_t> Environment::epoch(MDB_txn* txn) const {
-  return read_epoch(txn, dbi_, dir_);
+Result<StoreHeader> Environment::header(MDB_txn* txn) const {
+  return read_header(txn, dbi_, dir_);
+}
+
+Result<FileIdentity> Environment::file() const {
+  int fd = -1;
+  mdb_env_get_fd(env_, &fd);
+  return identity_of(fd, dir_ + "/data.mdb");
 }
 
 Result<MDB_dbi> open_database(MDB_env* env, const std::string& name) {
@@ -167,15 +157,8 @@ Result<MDB_dbi> open_database(MDB_env* env, const std::string& name) {
   const TxnPtr txn(raw);
   MDB_dbi dbi = 0;
   SLUICE_TRY(step(mdb_dbi_open(raw, nullptr, 0, &dbi)));
-  SLUICE_TRY(read_epoch(raw, dbi, name));
+  SLUICE_TRY(read_header(raw, dbi, name));
   return dbi;
-}
-
-int put_header(MDB_txn* txn, MDB_dbi dbi, std::uint16_t epoch) {
-  const std::string header = codec::RecordWriter(kHeader).field(kHeaderEpoch, epoch).finish();
-  MDB_val key = to_val(kHeaderKey);
-  MDB_val value = to_val(header);
-  return mdb_put(txn, dbi, &key, &value, 0);
 }
 
 int Environment::clear_stale_readers() const {

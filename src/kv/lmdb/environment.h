@@ -10,6 +10,7 @@
 #include <string>
 
 #include "kv/lmdb/directory_claim.h"
+#include "kv/lmdb/header.h"
 
 namespace sluice::kv {
 
@@ -24,9 +25,6 @@ inline constexpr std::string_view kFirstUserKey = "\x01";
 
 MDB_val to_val(std::string_view bytes);
 std::string_view to_view(const MDB_val& val);
-
-/// Writes the header, and with it the epoch; returns LMDB's code.
-int put_header(MDB_txn* txn, MDB_dbi dbi, std::uint16_t epoch);
 
 /// What an LMDB or system error code means outside of a commit.
 Status lmdb_status(int rc, std::string_view doing);
@@ -63,8 +61,10 @@ class Environment {
   MDB_envinfo info() const;
   std::size_t page_bytes() const { return page_bytes_; }
 
-  /// The epoch in force, as `txn` sees it.
-  Result<std::uint16_t> epoch(MDB_txn* txn) const;
+  /// As `txn` sees it.
+  Result<StoreHeader> header(MDB_txn* txn) const;
+  /// The file that is open.
+  Result<FileIdentity> file() const;
 
   /// Frees the reader slots of killed processes, which would keep old pages from being used again.
   /// Returns how many.

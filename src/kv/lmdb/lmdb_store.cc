@@ -42,11 +42,13 @@ void warn_of_wrong_date(const LmdbOptions& options, WallTime store_time) {
   const Duration ahead = store_time - options.clock->wall();
   if (!options.log || std::chrono::abs(ahead) <= kTolerated) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::abs(ahead));
-  options.log(LogLevel::warning, "the time of the store in " + options.dir + " is " +
-                                     std::to_string(seconds.count()) + " s " +
-                                     (ahead > Duration::zero() ? "ahead of" : "behind") +
-                                     " the wall clock: close it in all processes to set it anew, "
-                                     "and see \"Time\" in docs/operations/store.md");
+  options.log(LogLevel::warning,
+              "the time of the store in " + options.dir + " is " + std::to_string(seconds.count()) +
+                  " s " +
+                  (ahead > Duration::zero() ? "ahead of the wall clock, and it never runs backwards"
+                                            : "behind the wall clock: close it in all processes to "
+                                              "set it anew") +
+                  "; see \"Time\" in docs/operations/store.md");
 }
 
 // Whether the disk has no room for another megabyte.
@@ -65,15 +67,22 @@ struct LmdbStore::Batch {
     return txn.release();
   }
   void abort() { mdb_txn_abort(end_writing()); }
+  // The transaction did not happen, as far as anybody knows.
+  void untell() {
+    bells.clear();
+    told.clear();
+  }
 
   TxnPtr txn;
   std::uint16_t epoch = 0;
   std::vector<Request*> requests;
   std::vector<std::string> bells;
+  std::vector<std::function<void()>> told;  // See Transaction::after_commit().
   std::optional<Space> space;
   std::optional<LmdbSink> sink;
   std::uint64_t bytes = 0;
   std::size_t writers = 0;  // Requests that wrote something.
+  bool knows_file = false;  // The header was written: see know_file().
 };
 
 LmdbStore::LmdbStore(LmdbOptions options, std::unique_ptr<SharedFile> shared,
@@ -124,10 +133,10 @@ void LmdbStore::commit_batch() {
     refuse(batch.requests, begun);
   } else if (!applied.ok() || commit(batch) == Outcome::aborted) {
     batch.abort();
-    batch.bells.clear();
+    batch.untell();
     commit_singly(batch.requests);
   }
-  ring(batch);
+  tell(batch);
   clear_stale_readers_now_and_then();
   residence_.look();
   group_.finish(batch.requests);
@@ -144,16 +153,17 @@ void LmdbStore::commit_singly(const std::vector<Request*>& requests) {
     if (status.ok() && commit(batch) == Outcome::aborted) status = full("is full");
     if (status.code() == Code::storage_full) ++refused_full_;
     if (!status.ok()) request->result = Failure{std::move(status)};
-    ring(batch);
+    tell(batch);
   }
 }
 
-// Once each: jobs that come in together mostly ring the same bell, and a ring is a system call.
-void LmdbStore::ring(Batch& batch) const {
+// Each bell once: jobs that come in together mostly ring the same one, and a ring is a system call.
+void LmdbStore::tell(Batch& batch) const {
   std::ranges::sort(batch.bells);
   const auto repeated = std::ranges::unique(batch.bells);
   batch.bells.erase(repeated.begin(), repeated.end());
   for (const std::string& bell : batch.bells) bells_.ring(bell);
+  for (const auto& told : batch.told) told();
 }
 
 Status LmdbStore::full(std::string_view how) const {
@@ -171,13 +181,42 @@ Status LmdbStore::begin(Batch& batch) {
   lock_wait_ns_.record(static_cast<std::uint64_t>((options_.clock->mono() - asked).count()));
   SLUICE_TRY(lmdb_status(rc, "cannot begin a transaction"));
   batch.txn.reset(raw);
-  SLUICE_LET(epoch, environment_->epoch(raw));
-  batch.epoch = epoch;
+  SLUICE_LET(header, environment_->header(raw));
   batch.space.emplace(*environment_, raw, reserve_bytes_);
   SLUICE_TRY(gather_free_pages(*environment_, raw, reserve_bytes_));
+  if (!file_known_) SLUICE_TRY(know_file(batch, header));
+  batch.epoch = header.epoch;
   SLUICE_LET(sink, LmdbSink::open(raw, environment_->dbi(), residence_));
   batch.sink.emplace(std::move(sink));
   return {};
+}
+
+// Before the first write of this process: is this the file that the store was last written in, as
+// it was left? If not, it was copied or put back by other means than a restore, and what was told
+// before must not fit what comes now.
+Status LmdbStore::know_file(Batch& batch, StoreHeader& header) {
+  SLUICE_LET(file, environment_->file());
+  const bool moved = header.file && *header.file != file;
+  const bool put_back = shared_->last_commit() >= mdb_txn_id(batch.txn.get());
+  if (header.file && !moved && !put_back) {
+    file_known_ = true;
+    return {};
+  }
+  if (moved || put_back) {
+    SLUICE_LET(epoch, draw_epoch_above(header.epoch));
+    header.epoch = epoch;
+    if (options_.log)
+      options_.log(LogLevel::warning, "the store in " + environment_->dir() +
+                                          (moved ? " is in another file than it was written in"
+                                                 : " holds less than was committed to it") +
+                                          ", so it was copied or put back: its epoch is now " +
+                                          std::to_string(epoch) +
+                                          ", and no token or cursor from before is good any more");
+  }
+  header.file = file;
+  batch.knows_file = true;
+  return lmdb_status(put_header(batch.txn.get(), environment_->dbi(), header),
+                     "cannot write the store's header");
 }
 
 // Runs one body and applies what it wrote. A body that fails, or is refused, only has its own
@@ -186,7 +225,7 @@ Status LmdbStore::run_into(Batch& batch, Request& request) {
   overlay_.clear();
   Status status;
   {
-    LmdbView view(batch.txn.get(), environment_->dbi());
+    LmdbView view(batch.txn.get(), *environment_);
     status = Engine::run_body(*request.body, view, overlay_, *options_.clock);
   }
   if (status.ok()) status = make_room(batch, request.options.write_class);
@@ -204,6 +243,7 @@ Status LmdbStore::run_into(Batch& batch, Request& request) {
     batch.bytes += overlay_.bytes();
   }
   for (const std::string_view bell : overlay_.bells()) batch.bells.emplace_back(bell);
+  for (auto& told : overlay_.take_told()) batch.told.push_back(std::move(told));
   request.result = commit;
   return {};
 }
@@ -226,8 +266,11 @@ LmdbStore::Outcome LmdbStore::commit(Batch& batch) {
     return Outcome::committed;
   }
   const MonoTime started = options_.clock->mono();
+  const std::uint64_t transaction = mdb_txn_id(batch.txn.get());
   const int rc = mdb_txn_commit(batch.end_writing());
   if (rc != 0) return commit_failed(batch, rc);
+  shared_->note_commit(transaction);
+  if (batch.knows_file) file_known_ = true;
   commit_ns_.record(static_cast<std::uint64_t>((options_.clock->mono() - started).count()));
   batch_size_.record(batch.writers);
   commits_ += batch.writers;
@@ -238,7 +281,7 @@ LmdbStore::Outcome LmdbStore::commit(Batch& batch) {
 // LMDB has aborted the transaction. What is left to decide is whether anything of it can be on the
 // disk, and whether the disk can be trusted from here on: if in doubt the store stops.
 LmdbStore::Outcome LmdbStore::commit_failed(Batch& batch, int rc) {
-  batch.bells.clear();  // Nobody is told of what did not happen.
+  batch.untell();
   if (rc == MDB_MAP_FULL || rc == MDB_TXN_FULL) return Outcome::aborted;
   const std::string reason = std::string("commit failed: ") + mdb_strerror(rc);
   if (meta_write_failed()) {
@@ -322,7 +365,7 @@ Status LmdbStore::do_read(const ReadBody& body, const ReadOptions& options) {
   SLUICE_LET(txn, begin_read());
   Status status;
   {
-    LmdbView view(txn.get(), environment_->dbi());
+    LmdbView view(txn.get(), *environment_);
     status = Engine::run_read(body, view, options, *options_.clock);
   }
   mdb_txn_reset(txn.get());
@@ -340,7 +383,9 @@ Result<std::uint16_t> LmdbStore::do_raise_epoch() {
   if (batch.epoch == UINT16_MAX)
     return error(Code::limit_exceeded, "the last epoch has been reached");
   const auto next = static_cast<std::uint16_t>(batch.epoch + 1);
-  SLUICE_TRY(lmdb_status(put_header(batch.txn.get(), environment_->dbi(), next), "raise_epoch"));
+  SLUICE_LET(file, environment_->file());
+  SLUICE_TRY(lmdb_status(put_header(batch.txn.get(), environment_->dbi(), {next, file}),
+                         "cannot raise the epoch"));
   batch.writers = 1;
   request.result = Commit{};
   if (commit(batch) == Outcome::aborted)

@@ -57,13 +57,14 @@ class LmdbStore final : public Store {
   void commit_batch();
   void commit_singly(const std::vector<Request*>& requests);
   Status begin(Batch& batch);
+  Status know_file(Batch& batch, StoreHeader& header);
   Status run_into(Batch& batch, Request& request);
   Status make_room(Batch& batch, WriteClass write_class);
   enum class Outcome : std::uint8_t { committed, aborted, failed };
   Outcome commit(Batch& batch);
   Outcome commit_failed(Batch& batch, int rc);
   void refuse(const std::vector<Request*>& requests, const Status& status);
-  void ring(Batch& batch) const;
+  void tell(Batch& batch) const;
   Status full(std::string_view how) const;
   void poison(const Status& status);
   Status poisoned() const;
@@ -91,6 +92,7 @@ class LmdbStore final : public Store {
   // Only the leader of a batch touches these.
   Overlay overlay_{kOverlayBytes};
   MonoTime readers_checked_;
+  bool file_known_ = false;  // See know_file().
 
   std::atomic<std::uint32_t> reads_{0};
   std::atomic<std::uint64_t> commits_{0};

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "kv/lmdb/environment.h"
 #include "kv/lmdb/residence.h"
 #include "kv/overlay.h"
 #include "kv/view.h"
@@ -24,14 +25,21 @@ using CursorPtr = std::unique_ptr<MDB_cursor, CursorClose>;
 /// gone before the transaction is written to or ends.
 class LmdbView final : public View {
  public:
-  LmdbView(MDB_txn* txn, MDB_dbi dbi) : txn_(txn), dbi_(dbi) {}
+  /// `environment` outlives it.
+  LmdbView(MDB_txn* txn, const Environment& environment)
+      : txn_(txn), dbi_(environment.dbi()), environment_(environment) {}
 
   Result<bool> get(std::string_view key, Isolation isolation, const ValueVisitor& visitor) override;
   Status scan(const Scan& scan, const Visitor& visitor) override;
+  Result<std::uint16_t> epoch() override {
+    SLUICE_LET(header, environment_.header(txn_));
+    return header.epoch;
+  }
 
  private:
   MDB_txn* txn_;
   MDB_dbi dbi_;
+  const Environment& environment_;
   // One cursor for all keys that are asked for: it finds one near the last without a walk from the
   // root.
   CursorPtr cursor_;

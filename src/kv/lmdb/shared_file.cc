@@ -27,6 +27,8 @@ struct SharedFile::Layout {
   std::int64_t offset_ns;
   /// Nobody was ever told a later store time than this.
   alignas(64) std::atomic<std::int64_t> told_ns;
+  /// See last_commit(). Where files of older programs have zeros.
+  std::atomic<std::uint64_t> last_commit;
   alignas(64) pthread_mutex_t gate;
   alignas(64) BellWords bells;
 };
@@ -123,6 +125,37 @@ void SharedFile::tell_until(std::int64_t time_ns) const {
   std::int64_t told_ns = layout_->told_ns.load(std::memory_order_relaxed);
   while (told_ns < time_ns && !layout_->told_ns.compare_exchange_weak(told_ns, time_ns)) {
   }
+}
+
+std::uint64_t SharedFile::last_commit() const {
+  return layout_->last_commit.load(std::memory_order_relaxed);
+}
+
+void SharedFile::note_commit(std::uint64_t transaction) const {
+  std::uint64_t last = layout_->last_commit.load(std::memory_order_relaxed);
+  while (last < transaction && !layout_->last_commit.compare_exchange_weak(last, transaction)) {
+  }
+}
+
+Status SharedFile::adopt(int from, int to, const std::string& path) {
+  const auto told_by = [](int fd) -> std::int64_t {
+    std::uint64_t magic = 0;
+    std::int64_t told_ns = 0;
+    const bool known =
+        fd >= 0 && pread(fd, &magic, sizeof magic, offsetof(Layout, magic)) == sizeof magic &&
+        magic == Layout::kMagic &&
+        pread(fd, &told_ns, sizeof told_ns, offsetof(Layout, told_ns)) == sizeof told_ns;
+    return known ? told_ns : 0;
+  };
+  const std::int64_t told_ns = std::max(told_by(from), told_by(to));
+  const std::uint64_t no_commit = 0;
+  const auto put = [&](const auto& value, std::size_t at) {
+    return pwrite(to, &value, sizeof value, static_cast<off_t>(at)) == sizeof value;
+  };
+  if (put(no_commit, offsetof(Layout, last_commit)) && put(told_ns, offsetof(Layout, told_ns)) &&
+      put(Layout::kMagic, offsetof(Layout, magic)) && fsync(to) == 0)
+    return {};
+  return lmdb_status(errno, "cannot write " + path);
 }
 
 // The rest of the file is taken from the disk by the first process that opens the copy.

@@ -32,9 +32,20 @@ class SharedFile {
   /// microseconds one of the callers also writes one.
   WallTime now() const;
 
+  /// The largest transaction number that was ever noted; 0 if none was. After a power cut the last
+  /// ones may be missing.
+  std::uint64_t last_commit() const;
+  /// The commit with this number is durable.
+  void note_commit(std::uint64_t transaction) const;
+
   /// Writes the file of a copy of the store in `dir`, which must have none: the latest time that
   /// anybody was told, so that the copy's does not run backwards. Synced, but for its name.
   Status copy_time_to(const std::string& dir) const;
+
+  /// For a store that nobody has open: the file `to`, which may be empty, from now on belongs to a
+  /// data file with which it has nothing in common but the time, which it continues. `from` is the
+  /// file beside that data file; below zero if there is none.
+  static Status adopt(int from, int to, const std::string& path);
 
   /// The gate makes writers of several processes take turns. LMDB's own write lock is not fair: a
   /// process that releases it and wants it back at once usually wins over one that must first wake

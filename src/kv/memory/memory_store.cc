@@ -13,7 +13,8 @@ namespace {
 // One pinned version. Remembers the ranges that were read conflictingly.
 class MemoryView final : public View {
  public:
-  explicit MemoryView(Versions& versions) : versions_(versions), version_(versions.pin()) {}
+  MemoryView(Versions& versions, std::uint16_t epoch)
+      : versions_(versions), version_(versions.pin()), epoch_(epoch) {}
   ~MemoryView() override { versions_.unpin(version_); }
   MemoryView(const MemoryView&) = delete;
   MemoryView& operator=(const MemoryView&) = delete;
@@ -47,6 +48,8 @@ class MemoryView final : public View {
     return {};
   }
 
+  Result<std::uint16_t> epoch() override { return epoch_; }
+
   const Intervals& reads() const { return reads_; }
   Versions::Version version() const { return version_; }
 
@@ -61,6 +64,7 @@ class MemoryView final : public View {
 
   Versions& versions_;
   const Versions::Version version_;
+  const std::uint16_t epoch_;
   std::pmr::monotonic_buffer_resource arena_;  // The bytes that reads_ refers to.
   Intervals reads_{&arena_};
 };
@@ -81,12 +85,14 @@ Stats MemoryStore::stats() const {
 
 std::optional<Result<Commit>> MemoryStore::attempt(const Body& body) {
   const bool optimistic = options_.mode == MemoryOptions::Mode::optimistic;
-  MemoryView view(versions_);
+  const std::uint16_t epoch = epoch_;
+  MemoryView view(versions_, epoch);
   Overlay overlay;
   if (auto status = Engine::run_body(body, view, overlay, *options_.clock); !status.ok())
     return Result<Commit>(Failure{std::move(status)});
   if (optimistic && options_.before_commit) options_.before_commit();
-  Commit commit{.epoch = epoch_, .stamp = {}};
+  Commit commit{.epoch = epoch, .stamp = {}};
+  if (optimistic && epoch != epoch_) return std::nullopt;  // The body may have read the old one.
   if (!overlay.empty()) {
     const auto committed = versions_.commit(overlay, commit.epoch,
                                             optimistic ? &view.reads() : nullptr, view.version());
@@ -100,6 +106,7 @@ std::optional<Result<Commit>> MemoryStore::attempt(const Body& body) {
     batch_size_.record(1);
   }
   for (const std::string_view bell : overlay.bells()) bells_.ring(bell);
+  for (const auto& told : overlay.take_told()) told();
   return Result<Commit>(commit);
 }
 
@@ -118,7 +125,7 @@ void MemoryStore::do_submit(Body body, Done done, const WriteOptions& options) {
 Status MemoryStore::do_read(const ReadBody& body, const ReadOptions& options) {
   if (options.unbounded && options_.mode == MemoryOptions::Mode::optimistic)
     return {Code::invalid_argument, "this store cannot hold a snapshot for longer than 5 s"};
-  MemoryView view(versions_);
+  MemoryView view(versions_, epoch_);
   return Engine::run_read(body, view, options, *options_.clock);
 }
 

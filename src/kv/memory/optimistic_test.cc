@@ -53,6 +53,42 @@ int runs_when_overtaken(const Act& mine, const Act& theirs) {
   return runs;
 }
 
+TEST(Optimistic, a_body_that_ran_again_is_told_of_once) {
+  Overlap overlap;
+  overlap.intruder = [&] {
+    overlap.commit([](Transaction& txn) -> Status {
+      txn.put("a", "theirs");
+      return {};
+    });
+  };
+  int runs = 0;
+  int told = 0;
+  overlap.commit([&](Transaction& txn) -> Status {
+    ++runs;
+    SLUICE_TRY(txn.get("a"));
+    txn.put("a", "mine");
+    txn.after_commit([&] { ++told; });
+    return {};
+  });
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(told, 1);
+}
+
+TEST(Optimistic, a_body_that_saw_another_epoch_runs_again) {
+  Overlap overlap;
+  overlap.intruder = [&] { EXPECT_TRUE(overlap.store->raise_epoch()); };
+  std::uint16_t seen = 0;
+  const auto commit = overlap.store->run([&](Transaction& txn) -> Status {
+    SLUICE_LET(epoch, txn.epoch());
+    seen = epoch;
+    txn.put("a", "mine");
+    return {};
+  });
+  ASSERT_TRUE(commit);
+  EXPECT_EQ(seen, 2);
+  EXPECT_EQ(commit->epoch, 2);
+}
+
 constexpr int kConflicts = 2;
 constexpr int kCommutes = 1;
 

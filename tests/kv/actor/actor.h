@@ -45,6 +45,7 @@ int run_commit_one(const Words& words);
 int run_copy(const Words& words);
 /// DIR: says "begin" and "compact CODE".
 int run_compact(const Words& words);
+int run_restore(const Words& words);
 /// DIR ROUNDS: answers each "ping" with a "pong". Says how often it waited in vain.
 int run_pong(const Words& words);
 /// DIR AHEAD_S: opens the store with a wall clock that is so many seconds ahead (or behind), and

@@ -27,6 +27,7 @@ int run(const std::string& command, const Words& words) {
       {"commit_one", run_commit_one},
       {"copy", run_copy},
       {"compact", run_compact},
+      {"restore", run_restore},
       {"pong", run_pong},
       {"tell_time", run_tell_time},
       {"images", run_images}};

@@ -62,6 +62,14 @@ int run_compact(const Words& words) {
   return status.ok() ? 0 : 1;
 }
 
+int run_restore(const Words& words) {
+  say("begin");
+  const Status status =
+      status_of(kv::restore_lmdb({.backup = words.text(1), .dir = words.text(0), .replace = true}));
+  say(std::string("restore ") + code_name(status.code()));
+  return status.ok() ? 0 : 1;
+}
+
 namespace {
 
 // The machine's clock with the date set wrong.
