@@ -26,7 +26,7 @@ bool is_there(const std::string& path) {
   return access(path.c_str(), F_OK) == 0;
 }
 
-Status failed(std::string_view doing, const std::string& path) {
+Status cannot(std::string_view doing, const std::string& path) {
   return lmdb_status(errno, std::string("cannot ").append(doing).append(" ").append(path));
 }
 
@@ -81,7 +81,7 @@ class Restore {
     SLUICE_TRY(continue_time(alone->bell()));
     if (there) SLUICE_TRY(put_aside());
     if (std::rename(unfinished().c_str(), data().c_str()) != 0)
-      return Failure{failed("name", data())};
+      return Failure{cannot("name", data())};
     SLUICE_TRY(sync_names(dir_));
     return restored_;
   }
@@ -104,9 +104,9 @@ class Restore {
   }
 
   Status make_directory() {
-    if (mkdir(dir_.c_str(), 0700) != 0 && errno != EEXIST) return failed("make the folder", dir_);
+    if (mkdir(dir_.c_str(), 0700) != 0 && errno != EEXIST) return cannot("make the folder", dir_);
     struct stat info{};
-    if (stat(dir_.c_str(), &info) != 0) return failed("look at", dir_);
+    if (stat(dir_.c_str(), &info) != 0) return cannot("look at", dir_);
     // Who may read and write the directory; nobody may execute a file, and strangers may nothing.
     owner_ = {.uid = info.st_uid, .gid = info.st_gid, .mode = 0600 | (info.st_mode & 0060)};
     return {};
@@ -142,7 +142,7 @@ class Restore {
         ::open((options_.backup + "/bell").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (bell >= 0) return SharedFile::adopt(from.get(), bell, path);
     const Descriptor made(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-    if (made.get() < 0) return failed("make", path);
+    if (made.get() < 0) return cannot("make", path);
     SLUICE_TRY(give(made.get()));
     return SharedFile::adopt(from.get(), made.get(), path);
   }
@@ -153,17 +153,17 @@ class Restore {
         dir_ + "/" + std::string(kPutAside) + time_text(options_.clock->wall());
     std::string folder = name;
     for (int number = 2; mkdir(folder.c_str(), 0700) != 0; ++number) {
-      if (errno != EEXIST || number > 100) return failed("make the folder", folder);
+      if (errno != EEXIST || number > 100) return cannot("make the folder", folder);
       folder = name + "-" + std::to_string(number);
     }
     const Descriptor made(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     struct stat info{};
-    if (made.get() < 0 || stat(dir_.c_str(), &info) != 0) return failed("open", folder);
+    if (made.get() < 0 || stat(dir_.c_str(), &info) != 0) return cannot("open", folder);
     SLUICE_TRY(give_to(made.get(),
                        {.uid = owner_.uid, .gid = owner_.gid, .mode = info.st_mode & 07777},
                        "the owner of " + dir_));
     if (link(data().c_str(), (folder + "/data.mdb").c_str()) != 0)
-      return failed("put aside the store in", dir_);
+      return cannot("put aside the store in", dir_);
     SLUICE_TRY(sync_directory(folder));
     SLUICE_TRY(sync_directory(dir_));
     restored_.put_aside = folder;
