@@ -72,7 +72,7 @@ class Restore {
     if (there && !options_.replace)
       return error(Code::already_exists,
                    "there is a store in " + dir_ +
-                       ": restore to another folder, or with --replace, which puts it aside");
+                       ": restore to another folder, or replace it, which puts it aside");
     SLUICE_LET(of_backup, header_in(options_.backup + "/data.mdb"));
     SLUICE_LET(highest, highest_epoch(dir_, of_backup.epoch));
     SLUICE_LET(epoch, draw_epoch_above(highest));
@@ -123,8 +123,8 @@ class Restore {
   }
 
   Status copy_backup() const {
-    SLUICE_LET(alone, Alone::take(options_.backup,
-                                  "it is no backup then; make one with `backup`, and name that"));
+    SLUICE_LET(alone,
+               Alone::take(options_.backup, "it is no backup then: make one, and name that"));
     (void)alone;  // Until the end.
     SLUICE_LET(env, open_file(options_.backup + "/data.mdb"));
     SLUICE_TRY(open_database(env.get(), options_.backup));

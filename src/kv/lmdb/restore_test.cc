@@ -95,7 +95,7 @@ TEST(Restore, refuses_a_folder_with_a_store_and_changes_nothing) {
   const Ground ground;
   const auto refused = restore_lmdb({.backup = ground.backup(), .dir = ground.store_dir()});
   EXPECT_EQ(refused.error().code(), Code::already_exists);
-  EXPECT_NE(refused.error().message().find("--replace"), std::string::npos);
+  EXPECT_NE(refused.error().message().find("or replace it"), std::string::npos);
   EXPECT_EQ(keys_of(ground.store_dir()), (Keys{"a", "b"}));
 }
 
